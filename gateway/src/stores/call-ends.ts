@@ -137,7 +137,7 @@ export const callEndOf = (
   ending: Ending,
   state: EndState,
   charge: Charge,
-  sentAtMs: number | undefined,
+  dispatchedAtMs: number | undefined,
 ): CallEnd => ({
   state,
   outcome: ending.outcome,
@@ -149,7 +149,7 @@ export const callEndOf = (
   usageSource: ending.usageSource,
   httpStatus: ending.httpStatus ?? null,
   attempts: ending.attempts,
-  sentAtMs: sentAtMs ?? null,
+  dispatchedAtMs: dispatchedAtMs ?? null,
   settledAtMs: ending.settledAtMs,
   freedKeyHash: ending.freed?.keyHash,
 });

@@ -38,7 +38,7 @@ export interface CallEnd {
   readonly usageSource: UsageSource;
   readonly httpStatus: number | null;
   readonly attempts: readonly Attempt[];
-  readonly sentAtMs: number | null;
+  readonly dispatchedAtMs: number | null;
   readonly settledAtMs: number;
   /** The idempotency key is free again. */
   readonly freedKeyHash: Uint8Array | undefined;

@@ -31,7 +31,7 @@ const end = (settledAtMs: number, chargedMicros: bigint): CallEnd => ({
   usageSource: "provider",
   httpStatus: 200,
   attempts: [],
-  sentAtMs: null,
+  dispatchedAtMs: null,
   settledAtMs,
   freedKeyHash: undefined,
 });

@@ -3,9 +3,9 @@ import { TransitMap } from "../../platform/transit-map.ts";
 
 /** What is noted of calls under way: when they were sent, and how far they are. Nobody waits for it to be written. */
 export interface CallNotes {
-  readonly sent: (callId: string, atMs: number) => void;
+  readonly dispatched: (callId: string, atMs: number) => void;
   readonly progress: (callId: string, used: Quantities) => void;
-  readonly sentAtMs: (callId: string) => number | undefined;
+  readonly dispatchedAtMs: (callId: string) => number | undefined;
   /** The call has ended, and its end said when it was sent and what it used. */
   readonly drop: (callId: string) => void;
   /** Whether any are to be written now, even if nothing else is. */
@@ -21,14 +21,14 @@ export interface CallNotes {
 interface WrittenNotes {
   /** How often their time had come when they were taken. */
   readonly times: number;
-  readonly sent: ReadonlyMap<string, number>;
+  readonly dispatched: ReadonlyMap<string, number>;
   readonly progress: ReadonlyMap<string, Quantities>;
 }
 
 const dueAfterMs = 100;
 
 export function createCallNotes(onDue: () => void): CallNotes {
-  const sent = new TransitMap<number>();
+  const dispatched = new TransitMap<number>();
   const progress = new Map<string, Quantities>();
   /** How often the time of all that was noted has come, and of how many of these times everything is written. */
   let timesCome = 0;
@@ -36,7 +36,7 @@ export function createCallNotes(onDue: () => void): CallNotes {
   let timer: NodeJS.Timeout | undefined;
 
   const isTime = (): boolean => timesCome > timesWritten;
-  const isEmpty = (): boolean => sent.size + progress.size === 0;
+  const isEmpty = (): boolean => dispatched.size + progress.size === 0;
 
   const tellSoon = (): void => {
     timer ??= setTimeout(() => {
@@ -48,17 +48,17 @@ export function createCallNotes(onDue: () => void): CallNotes {
   };
 
   return {
-    sent: (callId, atMs) => {
-      sent.set(callId, atMs);
+    dispatched: (callId, atMs) => {
+      dispatched.set(callId, atMs);
       tellSoon();
     },
     progress: (callId, used) => {
       progress.set(callId, used);
       tellSoon();
     },
-    sentAtMs: (callId) => sent.get(callId),
+    dispatchedAtMs: (callId) => dispatched.get(callId),
     drop: (callId) => {
-      sent.delete(callId);
+      dispatched.delete(callId);
       progress.delete(callId);
       // What comes next has its own time.
       if (isEmpty()) timesWritten = timesCome;
@@ -67,11 +67,11 @@ export function createCallNotes(onDue: () => void): CallNotes {
     due: () => ({
       times: timesCome,
       // Most calls end before their time, and their ends say when they were sent.
-      sent: new Map(isTime() ? sent.entries() : []),
+      dispatched: new Map(isTime() ? dispatched.entries() : []),
       progress: new Map(progress),
     }),
     forget: (written) => {
-      for (const callId of written.sent.keys()) sent.delete(callId);
+      for (const callId of written.dispatched.keys()) dispatched.delete(callId);
       // What was noted meanwhile is newer, and stays.
       for (const [callId, used] of written.progress)
         if (progress.get(callId) === used) progress.delete(callId);

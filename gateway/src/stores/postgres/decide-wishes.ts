@@ -40,7 +40,7 @@ export type Granted =
 
 /** Notes that nobody waits for. */
 interface Notes {
-  readonly sent: ReadonlyMap<string, number>;
+  readonly dispatched: ReadonlyMap<string, number>;
   readonly progress: ReadonlyMap<string, Quantities>;
 }
 
@@ -51,7 +51,7 @@ export interface Asked {
   readonly wishes: readonly Wish[];
   readonly notes: Notes;
   /** When calls that now end were sent, as far as this process knows. */
-  readonly sentAtMs: (callId: string) => number | undefined;
+  readonly dispatchedAtMs: (callId: string) => number | undefined;
   /** What holds may refer to; grows. */
   readonly known: Postable;
 }
@@ -98,7 +98,7 @@ export function decideWishes(
     tasksEnded: [],
     approvalsFreed: [],
     approvalsUsed: [],
-    sent: asked.notes.sent,
+    dispatched: asked.notes.dispatched,
     progress: asked.notes.progress,
   };
   for (const [callId, used] of asked.notes.progress) {
@@ -159,7 +159,7 @@ export function decideWishes(
     const account = facts.account(held.accountId);
     if (!account) throw new Error(`There is no account ${held.accountId} to charge.`);
     const charge = chargeTo(account, held, ending);
-    const callEnd = callEndOf(ending, state, charge, asked.sentAtMs(held.callId));
+    const callEnd = callEndOf(ending, state, charge, asked.dispatchedAtMs(held.callId));
     facts.move(held, { spentMicros: charge.chargedMicros, heldMicros: -held.heldMicros });
     sums.addHeld(held, -held.heldMicros);
     sums.addEnd(held, callEnd);

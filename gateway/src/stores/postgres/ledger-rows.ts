@@ -19,7 +19,7 @@ export interface Changes {
   readonly tasksEnded: (TaskEnd & { readonly endedAtMs: number })[];
   readonly approvalsFreed: { readonly id: string; readonly callId: string }[];
   readonly approvalsUsed: { readonly id: string; readonly position: number; readonly callId: string }[];
-  readonly sent: ReadonlyMap<string, number>;
+  readonly dispatched: ReadonlyMap<string, number>;
   readonly progress: ReadonlyMap<string, Quantities>;
 }
 
@@ -43,8 +43,8 @@ export function writesOf(changes: Changes): Write[] {
     noteProgress,
   );
   note(
-    [...changes.sent].map(([id, at_ms]) => ({ id, at_ms })),
-    markSent,
+    [...changes.dispatched].map(([id, at_ms]) => ({ id, at_ms })),
+    markDispatched,
   );
   write(changes.ended.map(endRow), endCalls);
   write([...sums.accounts].map(accountRow), moveAccounts);
@@ -119,7 +119,7 @@ const noteProgress = `
   UPDATE call SET progress = given.progress FROM json_to_recordset($1::text::json) AS given (id text, progress text)
   WHERE call.id = given.id AND ${stillSo("settled_at_ms IS NULL")}`;
 
-const markSent = `
+const markDispatched = `
   UPDATE call SET state = 'dispatched', dispatched_at_ms = at_ms
   FROM json_to_recordset($1::text::json) AS given (id text, at_ms bigint)
   WHERE call.id = given.id AND ${stillSo("state = 'held'")}`;
@@ -135,7 +135,7 @@ const endRow = ({ callId, end }: Changes["ended"][number]) => ({
   usage_source: end.usageSource,
   http_status: end.httpStatus,
   attempts: JSON.stringify(end.attempts),
-  sent_at_ms: end.sentAtMs,
+  dispatched_at_ms: end.dispatchedAtMs,
   settled_at_ms: end.settledAtMs,
 });
 
@@ -143,11 +143,11 @@ const endCalls = whole(`
   UPDATE call SET state = given.state, outcome = given.outcome, value_micros = given.value_micros,
                   charged_micros = given.charged_micros, written_off_micros = given.written_off_micros,
                   used = given.used, usage_source = given.usage_source, http_status = given.http_status,
-                  attempts = given.attempts, dispatched_at_ms = coalesce(dispatched_at_ms, given.sent_at_ms),
+                  attempts = given.attempts, dispatched_at_ms = coalesce(call.dispatched_at_ms, given.dispatched_at_ms),
                   settled_at_ms = given.settled_at_ms
   FROM json_to_recordset($1::text::json) AS given (
     id text, state text, outcome text, value_micros bigint, charged_micros bigint, written_off_micros bigint, used text,
-    usage_source text, http_status bigint, attempts text, sent_at_ms bigint, settled_at_ms bigint)
+    usage_source text, http_status bigint, attempts text, dispatched_at_ms bigint, settled_at_ms bigint)
   WHERE call.id = given.id AND ${stillSo("call.settled_at_ms IS NULL")}`);
 
 const accountRow = ([id, { postedMicros, heldMicros, carry }]: readonly [string, AccountSums]) => ({

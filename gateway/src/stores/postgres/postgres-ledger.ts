@@ -96,7 +96,7 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
         return createWhyNotHeld(facts)(request) ?? { kind: "held" };
       }),
     findEarlier: (accountId, claim, nowMs) => findEarlier(db.read, accountId, claim, nowMs),
-    markDispatched: queue.noteSent,
+    markDispatched: queue.noteDispatched,
     noteProgress: queue.noteProgress,
     settle: queue.settle,
     release: queue.release,

@@ -35,7 +35,7 @@ test("a process keeps nothing of calls whose ends are told to another one", () =
 
       const task = { id: "task", expected: { units: 1 }, deadlineAtMs: middayMs + 1, openMax: 1 };
       await queue.hold(holdRequest(caller, "call_with_task", { task }));
-      queue.noteSent("call_with_task", middayMs);
+      queue.noteDispatched("call_with_task", middayMs);
       // Though nothing is kept of it, everybody sees that it was sent.
       await becomes(async () => (await node(0).receipt(caller, "call_with_task")).state, "dispatched");
       await other.ledger.release({ ...releaseOf("call_with_task"), abandonsTask: true });

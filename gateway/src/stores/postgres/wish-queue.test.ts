@@ -50,9 +50,9 @@ test("of a call that has ended nobody writes how far it was", async () => {
 
 test("notes whose time comes during a transaction are written by the next one", async () => {
   const { queue, transactions, commit } = openQueue();
-  queue.noteSent("call_first", 1);
+  queue.noteDispatched("call_first", 1);
   await until(() => transactions.length === 1);
-  queue.noteSent("call_second", 2);
+  queue.noteDispatched("call_second", 2);
   await Bun.sleep(timeOfNotesMs);
   commit();
   await until(() => transactions.length === 2);
@@ -64,11 +64,11 @@ test("notes whose time comes during a transaction are written by the next one", 
 test("notes wait for their own time, and not for that of a call that has ended", async () => {
   const { queue, transactions, commit } = openQueue();
   const end = queue.release(releaseOf("call_first"));
-  queue.noteSent("call_first", 1);
+  queue.noteDispatched("call_first", 1);
   await Bun.sleep(timeOfNotesMs);
   commit();
   await end;
-  queue.noteSent("call_second", 2);
+  queue.noteDispatched("call_second", 2);
   const next = queue.release(releaseOf("call_next"));
   commit();
   await next;
@@ -77,7 +77,7 @@ test("notes wait for their own time, and not for that of a call that has ended",
 
 test("whoever closes writes the notes before their time", async () => {
   const { queue, transactions, commit } = openQueue();
-  queue.noteSent("call_streamed", 1);
+  queue.noteDispatched("call_streamed", 1);
   queue.noteProgress("call_streamed", { output_tokens: 1 });
   commit();
   await queue.finish();

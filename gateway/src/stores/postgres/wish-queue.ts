@@ -27,7 +27,7 @@ export interface WishQueue {
   readonly settle: (settlement: Settlement) => Promise<Resolved>;
   readonly release: (release: Release) => Promise<Resolved>;
   /** Nobody waits for these; they are written with what comes next, or soon. */
-  readonly noteSent: (callId: string, atMs: number) => void;
+  readonly noteDispatched: (callId: string, atMs: number) => void;
   readonly noteProgress: (callId: string, used: Quantities) => void;
   /** Writes everything that waits. */
   readonly finish: () => Promise<void>;
@@ -118,7 +118,7 @@ export function createWishQueue(parts: QueueParts): WishQueue {
         runId: runs.current(),
         wishes: batch.map(({ wish }) => wish),
         notes: due,
-        sentAtMs: notes.sentAtMs,
+        dispatchedAtMs: notes.dispatchedAtMs,
         accountOf: (callId) => openCalls.get(callId),
         known,
         locking,
@@ -194,7 +194,7 @@ export function createWishQueue(parts: QueueParts): WishQueue {
     hold: (request) => ask({ kind: "hold", request }, patienceOfCallersMs),
     settle: (settlement) => ask({ kind: "settle", settlement }, endingPatienceMs),
     release: (release) => ask({ kind: "release", release }, endingPatienceMs),
-    noteSent: notes.sent,
+    noteDispatched: notes.dispatched,
     noteProgress: notes.progress,
     finish: async () => {
       notes.hurry();

@@ -40,7 +40,7 @@ import type { Journal } from "./journal/journal.ts";
 import { prepareLedger, type CallRow } from "./journal/ledger-statements.ts";
 import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
 import type { Claims } from "./journal/claims.ts";
-import type { SentMarks } from "./journal/sent-marks.ts";
+import type { DispatchMarks } from "./journal/dispatch-marks.ts";
 import { prepareApprovalUses } from "./sqlite-approvals.ts";
 import type { Standings } from "./journal/standings.ts";
 import type { TaskRows } from "./task-rows.ts";
@@ -55,7 +55,7 @@ interface Parts {
   readonly earlierCalls: EarlierCalls;
   readonly standings: Standings;
   readonly openCalls: TransitMap<HeldCall>;
-  readonly sentMarks: SentMarks;
+  readonly dispatchMarks: DispatchMarks;
   readonly books: PostedBooks;
   readonly tasks: TaskRows;
   readonly budgetDays: BudgetDays;
@@ -70,7 +70,7 @@ interface Parts {
  */
 export function createSqliteLedger(parts: Parts): Ledger {
   const { db, commits, journal, claims, unpaidClaims, earlierCalls, standings, openCalls } = parts;
-  const { sentMarks, books, tasks, budgetDays, hasRoom } = parts;
+  const { dispatchMarks, books, tasks, budgetDays, hasRoom } = parts;
   const sql = prepareLedger(db);
   const approvals = prepareApprovalUses(db);
   const whyNotHeld = createWhyNotHeld({
@@ -126,8 +126,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
     if (!account) throw new Error(`There is no account ${call.accountId} to charge.`);
     const charge = chargeTo(account, call, ending);
     standings.move(call, { spentMicros: charge.chargedMicros, heldMicros: -call.heldMicros });
-    journal.end(call, callEndOf(ending, state, charge, sentMarks.find(call.callId)));
-    sentMarks.drop(call.callId);
+    journal.end(call, callEndOf(ending, state, charge, dispatchMarks.find(call.callId)));
+    dispatchMarks.drop(call.callId);
     return {
       first: true,
       state,
@@ -195,18 +195,18 @@ export function createSqliteLedger(parts: Parts): Ledger {
   let markingSoon = false;
   const markSoon = (): void => {
     markingSoon = false;
-    const marks = sentMarks.all();
+    const marks = dispatchMarks.all();
     if (marks.length > 0) commits.ride(() => markAll(marks));
   };
 
   /** Repeatable: when the transaction is rolled back for somebody else's fault, the same marks ride again. */
-  const markAll = (marks: ReturnType<SentMarks["all"]>): void => {
+  const markAll = (marks: ReturnType<DispatchMarks["all"]>): void => {
     for (const [callId, atMs] of marks) {
       // Those that have ended meanwhile said it with their end.
-      if (sentMarks.find(callId) === undefined) continue;
+      if (dispatchMarks.find(callId) === undefined) continue;
       const call = openCall(callId);
-      if (call) journal.send(call, atMs);
-      sentMarks.drop(callId);
+      if (call) journal.dispatch(call, atMs);
+      dispatchMarks.drop(callId);
     }
   };
 
@@ -235,7 +235,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
     findEarlier: (accountId, claim, nowMs) =>
       books.read(() => earlierCalls.findPosted(accountId, claim, nowMs)),
     markDispatched: (callId, atMs) => {
-      sentMarks.note(callId, atMs);
+      dispatchMarks.note(callId, atMs);
       if (markingSoon) return;
       markingSoon = true;
       setTimeout(markSoon, markAfterMs).unref();

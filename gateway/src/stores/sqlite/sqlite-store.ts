@@ -14,7 +14,7 @@ import { claimSecret, findSecret } from "./installation-rows.ts";
 import { createJournal } from "./journal/journal.ts";
 import { createLogSync } from "./file/log-sync.ts";
 import { checkNotMoved } from "./file/moved-mark.ts";
-import { createSentMarks } from "./journal/sent-marks.ts";
+import { createDispatchMarks } from "./journal/dispatch-marks.ts";
 import type { OpeningEvents } from "../data-place.ts";
 import type { HeldCall } from "../held-call.ts";
 import { createSqliteAccounts } from "./sqlite-accounts.ts";
@@ -74,7 +74,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   const standings = createStandings(db, journal.post);
   /** What this process holds and has not ended, so that most ends need not look for their call. */
   const openCalls = new TransitMap<HeldCall>();
-  const sentMarks = createSentMarks();
+  const dispatchMarks = createDispatchMarks();
   const tasks = createTaskRows(db);
   const budgetDays = createBudgetDays(db, openCalls);
   const ballast =
@@ -96,11 +96,11 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     onRollback: () => {
       journal.distrust();
       claims.onRollback();
-      sentMarks.onRollback();
+      dispatchMarks.onRollback();
     },
     onCommit: (writes) => {
       claims.onCommit();
-      sentMarks.onCommit();
+      dispatchMarks.onCommit();
       onCommit(writes);
     },
     onFull: () => ballast?.drop() ?? false,
@@ -119,7 +119,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
       earlierCalls,
       standings,
       openCalls,
-      sentMarks,
+      dispatchMarks,
       books,
       tasks,
       budgetDays,

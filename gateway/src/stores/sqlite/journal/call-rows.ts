@@ -16,25 +16,25 @@ export interface CallRows {
 export function createCallRows(db: Database): CallRows {
   const sql = prepare(db);
 
-  const writeEnd = ({ held, isNew, sentAtMs }: SheetCall, end: CallEnd): void => {
-    if (isNew) insertEnded(held, end, sentAtMs);
-    else endRow(held, end, sentAtMs);
+  const writeEnd = ({ held, isNew, dispatchedAtMs }: SheetCall, end: CallEnd): void => {
+    if (isNew) insertEnded(held, end, dispatchedAtMs);
+    else endRow(held, end, dispatchedAtMs);
   };
 
-  const writeOpen = ({ held, isNew, sentAtMs, progress }: SheetCall): void => {
-    if (isNew) return insertOpen(held, sentAtMs, progress && JSON.stringify(progress));
-    if (sentAtMs !== null) sql.markSent.run(sentAtMs, held.callId);
+  const writeOpen = ({ held, isNew, dispatchedAtMs, progress }: SheetCall): void => {
+    if (isNew) return insertOpen(held, dispatchedAtMs, progress && JSON.stringify(progress));
+    if (dispatchedAtMs !== null) sql.markDispatched.run(dispatchedAtMs, held.callId);
     if (progress) sql.noteProgress.run(JSON.stringify(progress), held.callId);
   };
 
-  const insertOpen = (held: HeldCall, sentAtMs: number | null, progress: string | undefined): void => {
+  const insertOpen = (held: HeldCall, dispatchedAtMs: number | null, progress: string | undefined): void => {
     sql.insertOpen.run(
       held.callId,
       held.accountId,
       held.keyId,
       held.operationId,
       held.model,
-      sentAtMs === null ? "held" : "dispatched",
+      dispatchedAtMs === null ? "held" : "dispatched",
       held.heldMicros,
       held.priceVersion,
       held.multiplierPpm,
@@ -42,12 +42,12 @@ export function createCallRows(db: Database): CallRows {
       held.grantId,
       held.runId,
       held.createdAtMs,
-      sentAtMs,
+      dispatchedAtMs,
       progress ?? null,
     );
   };
 
-  const insertEnded = (held: HeldCall, end: CallEnd, sentAtMs: number | null): void => {
+  const insertEnded = (held: HeldCall, end: CallEnd, dispatchedAtMs: number | null): void => {
     sql.insertEnded.run(
       held.callId,
       held.accountId,
@@ -70,12 +70,12 @@ export function createCallRows(db: Database): CallRows {
       JSON.stringify(end.attempts),
       held.runId,
       held.createdAtMs,
-      sentAtMs ?? end.sentAtMs,
+      dispatchedAtMs ?? end.dispatchedAtMs,
       end.settledAtMs,
     );
   };
 
-  const endRow = (held: HeldCall, end: CallEnd, sentAtMs: number | null): void => {
+  const endRow = (held: HeldCall, end: CallEnd, dispatchedAtMs: number | null): void => {
     const written = sql.endRow.run(
       end.state,
       end.outcome,
@@ -86,7 +86,7 @@ export function createCallRows(db: Database): CallRows {
       end.usageSource,
       end.httpStatus,
       JSON.stringify(end.attempts),
-      sentAtMs ?? end.sentAtMs,
+      dispatchedAtMs ?? end.dispatchedAtMs,
       end.settledAtMs,
       held.callId,
     );
@@ -143,7 +143,7 @@ const endOf = (row: EndRow): ReturnType<CallRows["findEnd"]> => ({
   usageSource: row.usage_source,
   httpStatus: row.http_status === null ? null : Number(row.http_status),
   attempts: JSON.parse(row.attempts) as CallEnd["attempts"],
-  sentAtMs: row.dispatched_at_ms === null ? null : Number(row.dispatched_at_ms),
+  dispatchedAtMs: row.dispatched_at_ms === null ? null : Number(row.dispatched_at_ms),
   settledAtMs: Number(row.settled_at_ms),
 });
 
@@ -229,7 +229,7 @@ function prepare(db: Database) {
                        dispatched_at_ms = coalesce(dispatched_at_ms, ?10), settled_at_ms = ?11
        WHERE id = ?12 AND settled_at_ms IS NULL`,
     ),
-    markSent: db.query<never, [number, string]>(
+    markDispatched: db.query<never, [number, string]>(
       "UPDATE call SET state = 'dispatched', dispatched_at_ms = ?1 WHERE id = ?2 AND state = 'held'",
     ),
     noteProgress: db.query<never, [string, string]>(

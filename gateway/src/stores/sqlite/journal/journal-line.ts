@@ -13,7 +13,9 @@ export function heldLine(call: HeldCall): string {
   return `["held",${JSON.stringify(callId)},${who},"${heldMicros}",${how},${createdAtMs}${claimed}]`;
 }
 
-export const sentLine = (callId: string, atMs: number): string => JSON.stringify(["sent", callId, atMs]);
+/** By the word that the files of earlier programs have for it, which are read too. */
+export const dispatchedLine = (callId: string, atMs: number): string =>
+  JSON.stringify(["sent", callId, atMs]);
 
 export const progressLine = (callId: string, used: Quantities): string =>
   JSON.stringify(["progress", callId, used]);
@@ -27,14 +29,14 @@ export function endLine(callId: string, { carry, freedKeyHash }: CallEnd): strin
 /** Puts what a commit wrote on the sheet again. */
 export function readLines(text: string, sheet: Sheet, rows: Pick<CallRows, "findHeld" | "findEnd">): void {
   // Our own programs wrote these lines, in the shapes named here.
-  for (const words of JSON.parse(text) as (HeldWords | SentWords | ProgressWords | EndWords)[]) {
+  for (const words of JSON.parse(text) as (HeldWords | DispatchedWords | ProgressWords | EndWords)[]) {
     const [kind, callId] = words;
     if (kind === "held") {
       sheet.hold(heldOf(words));
       continue;
     }
     const call = sheet.open.get(callId)?.held ?? rows.findHeld(callId);
-    if (kind === "sent") sheet.send(call, words[2]);
+    if (kind === "sent") sheet.dispatch(call, words[2]);
     else if (kind === "progress") sheet.progress(call, words[2]);
     else sheet.end(call, { ...rows.findEnd(callId), ...restOfEnd(words) });
   }
@@ -91,7 +93,7 @@ type HeldWords = [
   createdAtMs: number,
   ...claim: string[],
 ];
-type SentWords = ["sent", callId: string, atMs: number];
+type DispatchedWords = ["sent", callId: string, atMs: number];
 type ProgressWords = ["progress", callId: string, used: Quantities];
 type EndWords = ["end", callId: string, chargeAtto: string, valuePico: string, ...freedKeyHash: string[]];
 

@@ -3,7 +3,7 @@ import type { Quantities } from "../../../prices/quantities.ts";
 import { createCallLists } from "./call-lists.ts";
 import { createCallRows } from "./call-rows.ts";
 import type { Claims } from "./claims.ts";
-import { endLine, heldLine, progressLine, readLines, sentLine } from "./journal-line.ts";
+import { dispatchedLine, endLine, heldLine, progressLine, readLines } from "./journal-line.ts";
 import { createPosting } from "./posting.ts";
 import type { CallEnd, HeldCall } from "../../held-call.ts";
 import { createSheet } from "./sheet.ts";
@@ -18,7 +18,7 @@ import { messageOf } from "../../../platform/error-message.ts";
  */
 export interface Journal {
   readonly hold: (call: HeldCall) => void;
-  readonly send: (call: HeldCall, atMs: number) => void;
+  readonly dispatch: (call: HeldCall, atMs: number) => void;
   readonly progress: (call: HeldCall, used: Quantities) => void;
   readonly end: (call: HeldCall, end: CallEnd) => void;
   /** Whether the call has lines that are not posted, or a row in the books. */
@@ -107,9 +107,9 @@ export function createJournal(db: Database, claims: Claims, linesMax?: number): 
       sheet.hold(call);
       note(heldLine(call));
     },
-    send: (call, atMs) => {
-      sheet.send(call, atMs);
-      note(sentLine(call.callId, atMs));
+    dispatch: (call, atMs) => {
+      sheet.dispatch(call, atMs);
+      note(dispatchedLine(call.callId, atMs));
     },
     progress: (call, used) => {
       sheet.progress(call, used);

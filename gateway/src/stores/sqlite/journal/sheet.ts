@@ -8,7 +8,7 @@ export interface SheetCall {
   readonly held: HeldCall;
   /** Whether it was held on this sheet, so that the sums of the books know nothing of it. */
   readonly isNew: boolean;
-  sentAtMs: number | null;
+  dispatchedAtMs: number | null;
   progress: Quantities | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface Sheet {
   /** How many calls on this sheet claimed an idempotency key, and when the last of them was held. */
   readonly claimed: { count: number; newestMs: number };
   readonly hold: (call: HeldCall) => void;
-  readonly send: (call: HeldCall, atMs: number) => void;
+  readonly dispatch: (call: HeldCall, atMs: number) => void;
   readonly progress: (call: HeldCall, used: Quantities) => void;
   /** The call as it was until now; its end is in the sums. */
   readonly end: (call: HeldCall, end: CallEnd) => SheetCall;
@@ -38,7 +38,7 @@ export function createSheet(): Sheet {
   const callOn = (held: HeldCall): SheetCall => {
     const known = open.get(held.callId);
     if (known) return known;
-    const posted = { held, isNew: false, sentAtMs: null, progress: undefined };
+    const posted = { held, isNew: false, dispatchedAtMs: null, progress: undefined };
     open.set(held.callId, posted);
     return posted;
   };
@@ -48,14 +48,14 @@ export function createSheet(): Sheet {
     sums,
     claimed,
     hold: (held) => {
-      open.set(held.callId, { held, isNew: true, sentAtMs: null, progress: undefined });
+      open.set(held.callId, { held, isNew: true, dispatchedAtMs: null, progress: undefined });
       if (!held.claim) return;
       names.add(claimName(held.accountId, held.claim.keyHash));
       claimed.count++;
       claimed.newestMs = Math.max(claimed.newestMs, held.createdAtMs);
     },
-    send: (held, atMs) => {
-      callOn(held).sentAtMs = atMs;
+    dispatch: (held, atMs) => {
+      callOn(held).dispatchedAtMs = atMs;
     },
     progress: (held, used) => {
       callOn(held).progress = used;

@@ -1,7 +1,7 @@
 import { TransitMap } from "../../../platform/transit-map.ts";
 
 /** When calls were sent, for as long as it is not on disk. A transaction that is rolled back loses none of it. */
-export interface SentMarks {
+export interface DispatchMarks {
   readonly note: (callId: string, atMs: number) => void;
   readonly find: (callId: string) => number | undefined;
   /** All that are noted at this moment. */
@@ -12,7 +12,7 @@ export interface SentMarks {
   readonly onRollback: () => void;
 }
 
-export function createSentMarks(): SentMarks {
+export function createDispatchMarks(): DispatchMarks {
   const marks = new TransitMap<number>();
   let dropped: string[] = [];
   return {
