@@ -37,7 +37,7 @@ describe("the pages", () => {
       const grants = await gateway.store.grants.list(owner.accountId);
       expect(grants).toHaveLength(1);
       const spends = "spend" in first;
-      expect(grants[0]?.policy.perCallMicros).toBe(spends ? 500_000n : 0n);
+      expect(grants[0]?.spendPolicy.perCallMicros).toBe(spends ? 500_000n : 0n);
       const onward = await answers.at(-1)?.onward();
       const tokens = await client.redeem(onward ?? new URL(url), verifier);
       expect(
@@ -111,7 +111,7 @@ describe("the pages", () => {
     const returned = await createPerson(gateway.url, reader.key).allow(url, { spend: "yes" });
     expect((await client.redeem(returned, verifier)).scope).toBe("tools:read");
     expect(await gateway.store.grants.list(reader.accountId)).toMatchObject([
-      { scopes: ["tools:read"], policy: { perCallMicros: 0n, perDayMicros: 0n } },
+      { scopes: ["tools:read"], spendPolicy: { perCallMicros: 0n, perDayMicros: 0n } },
     ]);
   });
 

@@ -29,7 +29,7 @@ export interface BookedCall extends Omit<PaidCall, "call" | "input" | "acting"> 
  * All that a stream keeps of its call: what was asked has left, and may be megabytes. Something was done for it, so the
  * approval that it used up is never given back.
  */
-export const bookedOf = ({ call, operation, caller, wishes, priced, taskId }: PaidCall): BookedCall => ({
+export const bookedCallOf = ({ call, operation, caller, wishes, priced, taskId }: PaidCall): BookedCall => ({
   call: { id: call.id, known: call.known, receivedAtMs: call.receivedAtMs },
   operation,
   caller,

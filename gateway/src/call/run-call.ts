@@ -20,7 +20,7 @@ import { forward, isStreaming, type Attempted } from "./steps/forward.ts";
 import type { Gate } from "./gate.ts";
 import { giveUp, hold } from "./steps/hold.ts";
 import { meter } from "./steps/meter.ts";
-import { bookedOf, type PaidCall } from "./paid-call.ts";
+import { bookedCallOf, type PaidCall } from "./paid-call.ts";
 import { prepare } from "./steps/prepare.ts";
 import { priceCall } from "./steps/price-call.ts";
 import { quote } from "./steps/quote.ts";
@@ -105,7 +105,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
 
 /** Meters and settles what came of it, each kind of answer in its own way. */
 function deliver(paid: PaidCall, attempted: Attempted, share: Share, gate: Gate): Answer | Promise<Answer> {
-  if (isStreaming(attempted)) return streamAnswer(bookedOf(paid), attempted, share, gate);
+  if (isStreaming(attempted)) return streamAnswer(bookedCallOf(paid), attempted, share, gate);
   if (paid.taskId !== undefined) return beginTask(paid, paid.taskId, attempted, gate);
   const metered = meter(paid, attempted, gate);
   share.used(metered.used);

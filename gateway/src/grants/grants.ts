@@ -25,12 +25,12 @@ export interface Grant {
   readonly clientName: string;
   readonly redirectHost: string;
   readonly scopes: readonly GrantScope[];
-  readonly policy: SpendPolicy;
+  readonly spendPolicy: SpendPolicy;
   readonly createdAtMs: number;
   readonly revokedAtMs: number | undefined;
 }
 
-export const lifeOfGrant = ({ revokedAtMs, policy: { expiresAtMs } }: Grant, nowMs: number): Life =>
+export const lifeOfGrant = ({ revokedAtMs, spendPolicy: { expiresAtMs } }: Grant, nowMs: number): Life =>
   lifeOf({ revokedAtMs, expiresAtMs }, nowMs);
 
 /** As people are told it: a grant that its own row lets live has ended with the key used at sign-in. */

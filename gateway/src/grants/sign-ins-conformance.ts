@@ -39,7 +39,7 @@ export function signInsConformance(openStore: OpenStore): void {
       clientName: "Client",
       redirectHost: "client.example",
       scopes: ["tools:read"],
-      policy: { perCallMicros: 1n, perDayMicros: 2n, expiresAtMs: middayMs + 50_000 },
+      spendPolicy: { perCallMicros: 1n, perDayMicros: 2n, expiresAtMs: middayMs + 50_000 },
       createdAtMs: middayMs,
     });
     return { ...caller, grantId };
@@ -114,7 +114,7 @@ export function signInsConformance(openStore: OpenStore): void {
         clientName,
         redirectHost: "client.example",
         scopes: ["tools:read"],
-        policy: { perCallMicros: 1n, perDayMicros: 2n, expiresAtMs: middayMs + 50_000 },
+        spendPolicy: { perCallMicros: 1n, perDayMicros: 2n, expiresAtMs: middayMs + 50_000 },
         createdAtMs: middayMs,
       });
     const names = Array.from({ length: 10 }, (_, at) => `Client ${at}`);

@@ -7,7 +7,7 @@ import { absolute, digestOf, findLinkUpstream, newToken } from "./link-parts.ts"
 import type { LinkParts, LinkUpstream } from "./link-parts.ts";
 import type { Link, LinkAttempt, PlatformUser } from "./links.ts";
 import { asAskedFor } from "./offline-scope.ts";
-import type { Grant } from "./platform-client.ts";
+import type { GivenTokens } from "./platform-client.ts";
 import { sealTokens } from "./sealed-tokens.ts";
 
 /** What came of a link that a person was sent back from. */
@@ -69,20 +69,20 @@ export async function finishLink(
     parts.log.info("an account was not linked", { key_id: attempt.keyId, outcome: redeemed.kind, why });
     return notLinked(redeemed.kind);
   }
-  const { link, undoToken } = await save(attempt, upstream, redeemed.grant, parts);
+  const { link, undoToken } = await save(attempt, upstream, redeemed.given, parts);
   parts.log.info("an account was linked", { key_id: link.keyId, link_id: link.id });
   return { kind: "linked", requester, user: link.user, scopes: link.scopes, undoToken };
 }
 
 const notLinked = (why: WhyNotLinked): LinkOutcome => ({ kind: "not_linked", why });
 
-async function save(attempt: LinkAttempt, upstream: LinkUpstream, grant: Grant, parts: LinkParts) {
+async function save(attempt: LinkAttempt, upstream: LinkUpstream, given: GivenTokens, parts: LinkParts) {
   const { accountId, keyId } = attempt;
   const id = prefixedId("lnk_", parts.newId);
   const undoToken = newToken(parts.randomBytes);
   const nowMs = parts.clock.wallMs();
-  const scopes = asAskedFor(grant.scopes ?? attempt.scopes, attempt.scopes);
-  const user = await parts.client.whoIs(upstream, { accessToken: grant.accessToken, scopes });
+  const scopes = asAskedFor(given.scopes ?? attempt.scopes, attempt.scopes);
+  const user = await parts.client.whoIs(upstream, { accessToken: given.accessToken, scopes });
   const link: Link = {
     id,
     accountId,
@@ -90,7 +90,7 @@ async function save(attempt: LinkAttempt, upstream: LinkUpstream, grant: Grant, 
     upstream: upstream.name,
     user: user === "unreachable" ? undefined : user,
     scopes,
-    tokens: sealTokens({ id, accountId, keyId, version: 1 }, grant, parts),
+    tokens: sealTokens({ id, accountId, keyId, version: 1 }, given, parts),
     createdAtMs: nowMs,
     lapsedAtMs: undefined,
     revokedAtMs: undefined,

@@ -2,7 +2,7 @@ import type { LinkSettings, Upstream } from "../operation/upstream.ts";
 import type { PlatformUser } from "./links.ts";
 
 /** What a platform gave for a code or a refresh token. */
-export interface Grant {
+export interface GivenTokens {
   readonly accessToken: string;
   /** Undefined when the platform gives none, or lets the old one live on. */
   readonly refreshToken: string | undefined;
@@ -13,7 +13,7 @@ export interface Grant {
 
 /** `refused` is the platform's own no; `failed` leaves open what the platform did, or would have done. */
 export type GrantOutcome =
-  | { readonly kind: "granted"; readonly grant: Grant }
+  | { readonly kind: "granted"; readonly given: GivenTokens }
   | { readonly kind: "refused"; readonly error: string }
   | { readonly kind: "failed"; readonly why: string; readonly unreachable?: true | undefined };
 

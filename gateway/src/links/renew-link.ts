@@ -3,7 +3,7 @@ import { describeError } from "../platform/log.ts";
 import { findLinkUpstream, type LinkParts } from "./link-parts.ts";
 import type { Link } from "./links.ts";
 import { asAskedFor } from "./offline-scope.ts";
-import type { Grant } from "./platform-client.ts";
+import type { GivenTokens } from "./platform-client.ts";
 import { openTokens, sealTokens } from "./sealed-tokens.ts";
 
 export type Renewed =
@@ -31,7 +31,7 @@ export interface Renewals {
 /** What a platform gave for the tokens of this version and the store has not taken yet. */
 interface Unstored {
   readonly version: number;
-  readonly grant: Grant;
+  readonly given: GivenTokens;
 }
 
 /**
@@ -85,8 +85,8 @@ export function createRenewals(parts: LinkParts): Renewals {
     const kept = unstored.get(link.id);
     unstored.delete(link.id);
     const platform = findLinkUpstream(parts.offer(), link.upstream)?.link;
-    if (platform && kept?.grant.refreshToken !== undefined)
-      await parts.client.revoke(platform, kept.grant.refreshToken);
+    if (platform && kept?.given.refreshToken !== undefined)
+      await parts.client.revoke(platform, kept.given.refreshToken);
   };
 
   return { renew: renewOnce, giveUp };
@@ -103,16 +103,16 @@ async function renew(seen: Link, unstored: Map<string, Unstored>, parts: LinkPar
   const { refreshToken } = openTokens(seen, parts.vault);
   if (refreshToken === undefined) return lapse(seen, parts);
   const asked = hasNewer
-    ? ({ kind: "granted", grant: kept.grant } as const)
+    ? ({ kind: "granted", given: kept.given } as const)
     : await ask(seen, platform, refreshToken, parts);
   if (asked.kind !== "granted") return asked;
 
-  const { grant } = asked;
+  const { given } = asked;
   // A platform that sends no new refresh token lets the old one live on.
-  const whole = { ...grant, refreshToken: grant.refreshToken ?? refreshToken };
+  const whole = { ...given, refreshToken: given.refreshToken ?? refreshToken };
   const tokens = sealTokens({ ...seen, version: version + 1 }, whole, parts);
-  const scopes = asAskedFor(grant.scopes ?? seen.scopes, seen.scopes);
-  unstored.set(seen.id, { version, grant });
+  const scopes = asAskedFor(given.scopes ?? seen.scopes, seen.scopes);
+  unstored.set(seen.id, { version, given });
   const replaced = await parts.book.replaceTokens(seen.id, tokens, scopes);
   unstored.delete(seen.id);
   if (replaced) return { kind: "renewed", link: { ...seen, tokens, scopes } };
@@ -127,7 +127,7 @@ async function ask(
   platform: LinkSettings,
   refreshToken: string,
   parts: LinkParts,
-): Promise<Renewed | { readonly kind: "granted"; readonly grant: Grant }> {
+): Promise<Renewed | { readonly kind: "granted"; readonly given: GivenTokens }> {
   const { version } = seen.tokens;
   const nowMs = parts.clock.wallMs();
   const claim = { linkId: seen.id, version, nowMs, untilMs: nowMs + claimMs };

@@ -1,6 +1,6 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Link, SealedTokens } from "./links.ts";
-import type { Grant } from "./platform-client.ts";
+import type { GivenTokens } from "./platform-client.ts";
 import { saltBytes, type Row, type Vault } from "./vault.ts";
 
 interface Sealing {
@@ -12,7 +12,7 @@ interface Sealing {
 /** A link's tokens as the store keeps them: under a salt of their own each time, bound to link, owner and version. */
 export function sealTokens(
   link: Pick<Row, "id" | "accountId" | "keyId" | "version">,
-  { accessToken, refreshToken, expiresInSeconds }: Grant,
+  { accessToken, refreshToken, expiresInSeconds }: GivenTokens,
   { vault, clock, randomBytes }: Sealing,
 ): SealedTokens {
   const salt = randomBytes(saltBytes);

@@ -225,7 +225,7 @@ export interface PreparedCall {
 
 /** The member of a call that this upstream cannot be told. */
 export interface Unsayable {
-  readonly kind: "inexpressible";
+  readonly kind: "unsayable";
   readonly field: string;
   readonly message: string;
   /** What clients of the caller's dialect have to read to go on without that member. */

@@ -1,7 +1,7 @@
 import type { Exchanged, Upstream } from "../operation/upstream.ts";
 
 /** How a call is let through: like any other, as the one trial of an upstream that was paused, or not at all. */
-export type Entry = "free" | "trial" | "paused";
+export type Admittance = "free" | "trial" | "paused";
 
 /** What an attempt says about its upstream; `unused` when the attempt never took place. */
 export type Verdict =
@@ -26,13 +26,13 @@ type PauseReason = "failing" | "rate_limited";
 export interface UpstreamHealth {
   /** Whether others should be asked first at this moment: it is paused, or was busy just now. */
   readonly isResting: (name: string) => boolean;
-  readonly enter: (name: string) => Entry;
-  readonly leave: (upstream: Upstream, entry: Entry, verdict: Verdict) => void;
+  readonly enter: (name: string) => Admittance;
+  readonly leave: (upstream: Upstream, entry: Admittance, verdict: Verdict) => void;
   /**
    * The head of a stream came: it serves, so that the pause ends now, because streams may last for minutes. Whether it
    * works its end will tell; gives the entry to leave with.
    */
-  readonly streams: (name: string, entry: Entry) => Entry;
+  readonly streams: (name: string, entry: Admittance) => Admittance;
   /** When to come back to an upstream that is paused, and why it is. */
   readonly waitFor: (name: string) => Wait;
 }
@@ -111,7 +111,7 @@ export function createUpstreamHealth(
     circuit.pausedUntilMs = Math.max(untilMs, circuit.pausedUntilMs ?? 0);
   };
 
-  const trust = (circuit: Circuit, entry: Entry): void => {
+  const trust = (circuit: Circuit, entry: Admittance): void => {
     // An answer to a call from before the pause does not end it.
     if (circuit.pausedUntilMs !== undefined && entry !== "trial") return;
     circuit.failures = 0;
@@ -119,7 +119,7 @@ export function createUpstreamHealth(
     circuit.pauseMs = 0;
   };
 
-  const fail = (circuit: Circuit, entry: Entry): void => {
+  const fail = (circuit: Circuit, entry: Admittance): void => {
     circuit.failures++;
     // Calls that were under way when the pause began say nothing new.
     if (circuit.pausedUntilMs !== undefined && entry !== "trial") return;

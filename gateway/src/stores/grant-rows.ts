@@ -36,7 +36,7 @@ export const grantOf = (row: GrantRow): Grant => ({
   clientName: row.client_name,
   redirectHost: row.redirect_host,
   scopes: readScopes(row.scopes),
-  policy: {
+  spendPolicy: {
     perCallMicros: row.per_call_micros,
     perDayMicros: row.per_day_micros,
     expiresAtMs: Number(row.expires_at_ms),

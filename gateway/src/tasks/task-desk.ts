@@ -261,7 +261,7 @@ async function send(
     createdSeconds: Math.floor(clock.wallMs() / 1000),
     firstByteTimeoutMs: answerTimeoutMs,
   });
-  if (prepared.kind === "inexpressible") throw new Error(`A task cannot be asked about: ${prepared.message}`);
+  if (prepared.kind === "unsayable") throw new Error(`A task cannot be asked about: ${prepared.message}`);
   return prepared.send();
 }
 

@@ -38,7 +38,7 @@ export function createForwarder(http: HttpClient, protocols: Readonly<Record<str
       } catch (error) {
         if (!(error instanceof Inexpressible)) throw error;
         const { field, message, details } = error;
-        return { kind: "inexpressible", field, message, details };
+        return { kind: "unsayable", field, message, details };
       }
     },
   };

@@ -1,5 +1,11 @@
 import * as oauth from "oauth4webapi";
-import type { Grant, GrantOutcome, PlatformClient, Redeemed, Redemption } from "../links/platform-client.ts";
+import type {
+  GivenTokens,
+  GrantOutcome,
+  PlatformClient,
+  Redeemed,
+  Redemption,
+} from "../links/platform-client.ts";
 import type { PlatformUser } from "../links/links.ts";
 import type { LinkSettings } from "../operation/upstream.ts";
 import { isJsonObject, parseJson } from "../platform/json.ts";
@@ -120,7 +126,7 @@ async function granted(ask: () => Promise<oauth.TokenEndpointResponse>): Promise
   try {
     const tokens = await ask();
     if (tokens.token_type !== "bearer") return { kind: "failed", why: "the token is no bearer token" };
-    return { kind: "granted", grant: grantOf(tokens) };
+    return { kind: "granted", given: givenTokensOf(tokens) };
   } catch (error) {
     if (error instanceof Unreachable) return { kind: "failed", why: error.message, unreachable: true };
     if (!(error instanceof oauth.ResponseBodyError)) return { kind: "failed", why: nameOf(error) };
@@ -141,7 +147,7 @@ const aboutOurClient: ReadonlySet<string> = new Set([
   "temporarily_unavailable",
 ]);
 
-const grantOf = (tokens: oauth.TokenEndpointResponse): Grant => ({
+const givenTokensOf = (tokens: oauth.TokenEndpointResponse): GivenTokens => ({
   accessToken: tokens.access_token,
   refreshToken: tokens.refresh_token,
   expiresInSeconds: tokens.expires_in,

@@ -20,11 +20,11 @@ describe("the segments of a window", () => {
     fc.assert(
       fc.property(window, (wanted) => {
         let at = wanted.startSeconds;
-        for (const { source, fromSeconds, toSeconds } of segmentsOf(wanted)) {
+        for (const { width, fromSeconds, toSeconds } of segmentsOf(wanted)) {
           expect(fromSeconds).toBe(at);
           expect(toSeconds).toBeGreaterThan(fromSeconds);
-          expect(fromSeconds % widths[source]).toBe(0);
-          expect(toSeconds % widths[source]).toBe(0);
+          expect(fromSeconds % widths[width]).toBe(0);
+          expect(toSeconds % widths[width]).toBe(0);
           at = toSeconds;
         }
         expect(at).toBe(wanted.endSeconds);
@@ -37,8 +37,8 @@ describe("the segments of a window", () => {
     fc.assert(
       fc.property(window, (wanted) => {
         const read = { day: 0, hour: 0, minute: 0, second: 0 };
-        for (const { source, fromSeconds, toSeconds } of segmentsOf(wanted)) {
-          read[source] += toSeconds - fromSeconds;
+        for (const { width, fromSeconds, toSeconds } of segmentsOf(wanted)) {
+          read[width] += toSeconds - fromSeconds;
         }
         expect(read.second).toBeLessThan(2 * 60);
         expect(read.minute).toBeLessThan(2 * 3_600);

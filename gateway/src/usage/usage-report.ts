@@ -3,8 +3,8 @@ import { dayStartSeconds, secondsPerDay } from "../platform/utc-day.ts";
 
 /** What usage is recorded by, the coarsest first; each is made of whole ones of the next. */
 export const widthsSeconds = { day: secondsPerDay, hour: 3_600, minute: 60, second: 1 } as const;
-const sources = ["day", "hour", "minute", "second"] as const;
-type UsageSource = (typeof sources)[number];
+const widths = ["day", "hour", "minute", "second"] as const;
+type UsageWidth = (typeof widths)[number];
 
 /** A year, and a month beside it to compare with. Every day is a bucket of the report, so there is a most of them. */
 export const reportDaysMax = 400;
@@ -34,7 +34,7 @@ export interface UsageSums {
 
 /** One part of a window and the coarsest record that covers it exactly. */
 export interface UsageSegment {
-  readonly source: UsageSource;
+  readonly width: UsageWidth;
   readonly fromSeconds: number;
   readonly toSeconds: number;
 }
@@ -81,26 +81,26 @@ export async function readUsage(
 /** Whole days from day records, whole hours at the ragged ends from hour records, then minutes, the rest by the second. */
 export function segmentsOf({ startSeconds, endSeconds }: UsageWindow): UsageSegment[] {
   const segments: UsageSegment[] = [];
-  addParts(segments, sources, startSeconds, endSeconds);
+  addParts(segments, widths, startSeconds, endSeconds);
   return segments;
 }
 
-/** The middle by the coarsest source, the ragged ends by the finer ones. */
+/** The middle by the coarsest width, the ragged ends by the finer ones. */
 function addParts(
   segments: UsageSegment[],
-  [source, ...finer]: readonly UsageSource[],
+  [width, ...finer]: readonly UsageWidth[],
   fromSeconds: number,
   toSeconds: number,
 ): void {
-  if (source === undefined || fromSeconds >= toSeconds) return;
-  const first = roundUp(fromSeconds, widthsSeconds[source]);
-  const last = roundDown(toSeconds, widthsSeconds[source]);
+  if (width === undefined || fromSeconds >= toSeconds) return;
+  const first = roundUp(fromSeconds, widthsSeconds[width]);
+  const last = roundDown(toSeconds, widthsSeconds[width]);
   if (first >= last) {
     addParts(segments, finer, fromSeconds, toSeconds);
     return;
   }
   addParts(segments, finer, fromSeconds, first);
-  segments.push({ source, fromSeconds: first, toSeconds: last });
+  segments.push({ width, fromSeconds: first, toSeconds: last });
   addParts(segments, finer, last, toSeconds);
 }
 

@@ -11,7 +11,7 @@ import {
   type Upstream,
 } from "../../operation/upstream.ts";
 import type { CallRefused } from "../../platform/refusals.ts";
-import { unused, verdictOf, type Entry } from "../../routing/upstream-health.ts";
+import { unused, verdictOf, type Admittance } from "../../routing/upstream-health.ts";
 import type { Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
 import type { PaidCall } from "../paid-call.ts";
@@ -30,7 +30,7 @@ export interface AttemptedWhole extends Tried {
 export interface AttemptedStream extends Tried {
   readonly exchanged: Streaming;
   /** How its upstream was entered: the stream has still to show how that is left. */
-  readonly entry: Entry;
+  readonly entry: Admittance;
 }
 
 interface Tried {
@@ -108,7 +108,7 @@ const actAgain = async (acting: Acting | undefined, gate: Gate): Promise<Acting 
 interface Told {
   readonly upstream: Upstream;
   readonly exchanged: Exchanged;
-  readonly entry: Entry;
+  readonly entry: Admittance;
 }
 
 function attemptOf(upstream: Upstream, exchanged: Exchanged, startedAtMs: number, gate: Gate): Attempt {

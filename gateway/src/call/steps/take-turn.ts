@@ -1,7 +1,7 @@
 import { seenAt, tighter, upstreamRequests } from "../../limits/call-limits.ts";
 import type { RateWant, Standing, Take, Want } from "../../limits/limiter.ts";
 import type { PreparedCall, Upstream } from "../../operation/upstream.ts";
-import { unused, type Entry } from "../../routing/upstream-health.ts";
+import { unused, type Admittance } from "../../routing/upstream-health.ts";
 import type { Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
 import type { Route } from "./prepare.ts";
@@ -9,7 +9,7 @@ import type { Route } from "./prepare.ts";
 /** The right to ask one upstream once. */
 export interface Turn {
   readonly prepared: PreparedCall;
-  readonly entry: Entry;
+  readonly entry: Admittance;
   /** What was taken of the upstream's own quota, and how that stands now. */
   readonly quota: RateWant | undefined;
   readonly quotaStanding: Standing | undefined;

@@ -31,7 +31,7 @@ beforeEach(async () => {
       clientName: "A client\nof two lines",
       redirectHost: "client.example",
       scopes: ["tools:read", "tools:spend"],
-      policy: {
+      spendPolicy: {
         perCallMicros: 500_000n,
         perDayMicros: 5_000_000n,
         expiresAtMs: terminal.nowMs() + days * dayMs,

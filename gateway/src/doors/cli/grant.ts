@@ -63,7 +63,7 @@ export const grantRevoke = defineCommand({
 });
 
 async function grantJson(store: Store, grant: Grant, nowMs: number) {
-  const { policy, revokedAtMs } = grant;
+  const { spendPolicy, revokedAtMs } = grant;
   const key = await store.keys.find(grant.keyId);
   const { spentMicros, heldMicros } = await store.grants.dayUse(grant.id, budgetWindowStartMs("day", nowMs));
   return {
@@ -75,12 +75,12 @@ async function grantJson(store: Store, grant: Grant, nowMs: number) {
     redirect_host: grant.redirectHost,
     state: lifeWithKey(grant, key, nowMs),
     scopes: grant.scopes,
-    per_call_usd: usdFromMicros(policy.perCallMicros),
-    per_day_usd: usdFromMicros(policy.perDayMicros),
+    per_call_usd: usdFromMicros(spendPolicy.perCallMicros),
+    per_day_usd: usdFromMicros(spendPolicy.perDayMicros),
     spent_today_micros_usd: Number(spentMicros),
     held_micros_usd: Number(heldMicros),
     created_at: isoTime(grant.createdAtMs),
-    expires_at: isoTime(policy.expiresAtMs),
+    expires_at: isoTime(spendPolicy.expiresAtMs),
     revoked_at: isoTimeOrNull(revokedAtMs ?? key?.revokedAtMs),
   };
 }

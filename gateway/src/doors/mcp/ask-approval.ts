@@ -8,7 +8,7 @@ import { usdNumber, type ApprovalHandle } from "./tool-shapes.ts";
 import type { ToolParts, Visit } from "./visit.ts";
 
 /** How a tool call stands with its person. */
-export type Standing =
+export type PersonStanding =
   | { readonly kind: "not_asked" }
   | { readonly kind: "claimable"; readonly approval: Approval }
   | { readonly kind: "waiting"; readonly approval: ApprovalHandle }
@@ -25,7 +25,7 @@ export async function readStanding(
   visit: Visit,
   came: { readonly approvalId: string | undefined; readonly digest: string },
   parts: ToolParts,
-): Promise<Standing> {
+): Promise<PersonStanding> {
   const state = visit.ctx.mcpReq.requestState<AskedState>();
   if (state) {
     if (state.question !== came.digest)
@@ -46,7 +46,7 @@ async function recordAnswer(
   visit: Visit,
   { approval: id, mode }: AskedState,
   parts: ToolParts,
-): Promise<Standing | undefined> {
+): Promise<PersonStanding | undefined> {
   const { approvals, gate } = parts;
   const { accountId } = visit.caller;
   const answer = inputResponse(visit.ctx.mcpReq.inputResponses, questionName);
@@ -74,7 +74,7 @@ function readMost(given: unknown): Micros | "as_asked" | "unreadable" {
   return isAmount ? capMicrosFromNumber(given) : "unreadable";
 }
 
-async function standingOf(id: string, visit: Visit, parts: ToolParts): Promise<Standing> {
+async function standingOf(id: string, visit: Visit, parts: ToolParts): Promise<PersonStanding> {
   const { accountId, keyId, grant } = visit.caller;
   const approval = await parts.approvals.find(id, accountId);
   if (approval?.keyId !== keyId || approval.grantId !== grant?.id)
@@ -90,9 +90,9 @@ async function standingOf(id: string, visit: Visit, parts: ToolParts): Promise<S
 const refused = (
   message: string,
   code: "approval_required" | "approval_declined" = "approval_required",
-): Standing => ({ kind: "refused", refusal: new CallRefused(code, message) });
+): PersonStanding => ({ kind: "refused", refusal: new CallRefused(code, message) });
 
-const saidNo = (): Standing => refused("The person asked said no.", "approval_declined");
+const saidNo = (): PersonStanding => refused("The person asked said no.", "approval_declined");
 
 /** Opens the question and puts it to the person as far as the client can reach them. */
 export async function askApproval(

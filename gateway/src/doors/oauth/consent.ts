@@ -145,10 +145,10 @@ async function allow(visit: Visit, form: URLSearchParams, parts: ConsentParts): 
     days: form.get("days") ?? "",
   };
   const spends = waiting.asksToSpend && fields.spend;
-  const policy = readPolicy(fields, spends, parts.clock.wallMs());
-  if ("sentence" in policy) return show(visit, fields, parts, policy);
+  const spendPolicy = readPolicy(fields, spends, parts.clock.wallMs());
+  if ("sentence" in spendPolicy) return show(visit, fields, parts, spendPolicy);
   const scopes: readonly GrantScope[] = spends ? ["tools:read", "tools:spend"] : ["tools:read"];
-  const grantId = await letIn({ ...waiting, key, scopes, policy }, parts);
+  const grantId = await letIn({ ...waiting, key, scopes, spendPolicy }, parts);
   if (grantId === undefined) return expired();
   const consented = { login: { accountId: key.id, remember: false }, consent: { grantId } };
   return finish(waiting, consented, parts);

@@ -26,7 +26,7 @@ interface Consent {
   readonly redirect: URL;
   readonly oidcScopes: readonly string[];
   readonly scopes: readonly GrantScope[];
-  readonly policy: SpendPolicy;
+  readonly spendPolicy: SpendPolicy;
 }
 
 /**
@@ -36,7 +36,7 @@ interface Consent {
  */
 export async function letIn(consent: Consent, parts: Parts): Promise<string | undefined> {
   const { store, secrets, clock, log } = parts;
-  const { key, clientId, clientName, scopes, policy } = consent;
+  const { key, clientId, clientName, scopes, spendPolicy } = consent;
   const id = grantIdOf(consent.interactionId, secrets);
   const createdAtMs = clock.wallMs();
   const redirectHost = consent.redirect.host;
@@ -48,7 +48,7 @@ export async function letIn(consent: Consent, parts: Parts): Promise<string | un
     clientName,
     redirectHost,
     scopes,
-    policy,
+    spendPolicy,
     createdAtMs,
   });
   const grant = await store.grants.find(id);

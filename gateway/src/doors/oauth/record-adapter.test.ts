@@ -56,7 +56,7 @@ beforeEach(async () => {
     clientName: "Client",
     redirectHost: "client.example",
     scopes: ["tools:read"],
-    policy: { perCallMicros: 0n, perDayMicros: 0n, expiresAtMs: nowMs + 60_000 },
+    spendPolicy: { perCallMicros: 0n, perDayMicros: 0n, expiresAtMs: nowMs + 60_000 },
     createdAtMs: nowMs,
   });
 });

@@ -103,7 +103,7 @@ export async function openGrant(
     clientName: "Client",
     redirectHost: "client.example",
     scopes: ["tools:read", "tools:spend"],
-    policy: { perCallMicros: 100n, perDayMicros, expiresAtMs },
+    spendPolicy: { perCallMicros: 100n, perDayMicros, expiresAtMs },
     createdAtMs: middayMs,
   });
   return { id, perDayMicros };

@@ -18,10 +18,10 @@ export function createPostgresGrants(db: Database): GrantBook & TokenBook {
           grant.clientName,
           grant.redirectHost,
           grant.scopes.join(" "),
-          grant.policy.perCallMicros,
-          grant.policy.perDayMicros,
+          grant.spendPolicy.perCallMicros,
+          grant.spendPolicy.perDayMicros,
           grant.createdAtMs,
-          grant.policy.expiresAtMs,
+          grant.spendPolicy.expiresAtMs,
         ]);
         return written.length === 1;
       }),

@@ -106,11 +106,11 @@ function sumsBy<Group>(
 
 // Each moment of a segment is looked up on its own, so that a key's buckets are found among those of all other keys; a
 // segment has at most a few hundred days, or the hours of one day, the minutes of one hour, or the seconds of one minute.
-function momentsOf({ source, fromSeconds, toSeconds }: UsageSegment): { width: number; start: number }[] {
-  const width = widthsSeconds[source];
-  return Array.from({ length: (toSeconds - fromSeconds) / width }, (_, at) => ({
-    width,
-    start: fromSeconds + at * width,
+function momentsOf({ width, fromSeconds, toSeconds }: UsageSegment): { width: number; start: number }[] {
+  const seconds = widthsSeconds[width];
+  return Array.from({ length: (toSeconds - fromSeconds) / seconds }, (_, at) => ({
+    width: seconds,
+    start: fromSeconds + at * seconds,
   }));
 }
 

@@ -31,10 +31,10 @@ export function createSqliteGrants(
           grant.clientName,
           grant.redirectHost,
           grant.scopes.join(" "),
-          grant.policy.perCallMicros,
-          grant.policy.perDayMicros,
+          grant.spendPolicy.perCallMicros,
+          grant.spendPolicy.perDayMicros,
           grant.createdAtMs,
-          grant.policy.expiresAtMs,
+          grant.spendPolicy.expiresAtMs,
         );
         return changes === 1;
       }),

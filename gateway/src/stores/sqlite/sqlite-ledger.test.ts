@@ -122,7 +122,7 @@ test("SQLite: usage and lists are whole before and after posting", () =>
         const filter = { before: undefined, operationId: undefined, status: undefined, keyId: undefined };
         const listed = await calls.list(caller.accountId, { ...filter, limit: 50 });
         const daySums = await usage.sums({ accountId: caller.accountId, keyId: undefined }, [
-          { source: "day", fromSeconds: today, toSeconds: today + 86_400 },
+          { width: "day", fromSeconds: today, toSeconds: today + 86_400 },
         ]);
         expect(listed.calls.map(({ id }) => id)).toEqual(callIds.toSorted().toReversed());
         expect(daySums.reduce((sum, { requests }) => sum + requests, 0)).toBe(ended);

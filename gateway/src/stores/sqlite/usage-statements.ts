@@ -12,10 +12,10 @@ export function prepareUsage(db: Database) {
     summed("key_id", "true"),
   );
   return {
-    byDay: ({ accountId, keyId }: UsageScope, { source, fromSeconds, toSeconds }: UsageSegment) =>
-      byDay.all(accountId, widthsSeconds[source], fromSeconds, toSeconds, keyId ?? null),
-    byKey: (accountId: string, { source, fromSeconds, toSeconds }: UsageSegment) =>
-      byKey.all(accountId, widthsSeconds[source], fromSeconds, toSeconds),
+    byDay: ({ accountId, keyId }: UsageScope, { width, fromSeconds, toSeconds }: UsageSegment) =>
+      byDay.all(accountId, widthsSeconds[width], fromSeconds, toSeconds, keyId ?? null),
+    byKey: (accountId: string, { width, fromSeconds, toSeconds }: UsageSegment) =>
+      byKey.all(accountId, widthsSeconds[width], fromSeconds, toSeconds),
   };
 }
 

@@ -7,7 +7,7 @@ import { firstEventIn } from "../streams/sse.ts";
 import { decompress } from "./decompress.ts";
 import { ReceivedStream, type HttpStream, type StreamParts } from "./http-stream.ts";
 import type { Origin } from "./origin.ts";
-import type { HttpRequest } from "./request-bytes.ts";
+import type { OutgoingRequest } from "./request-bytes.ts";
 import type { ResponseHead } from "./response-head.ts";
 import { ResponseReader } from "./response-reader.ts";
 
@@ -47,7 +47,7 @@ export interface OutcomeReader<Outcome, Read> {
 
 /** What leaves, and where it goes. */
 interface Outgoing<Read> {
-  readonly request: Pick<HttpRequest, "firstByteTimeoutMs" | "silenceTimeoutMs">;
+  readonly request: Pick<OutgoingRequest, "firstByteTimeoutMs" | "silenceTimeoutMs">;
   readonly origin: Origin;
   readonly bytes: string | Uint8Array;
   readonly mayStream: boolean;
@@ -59,7 +59,7 @@ interface Outgoing<Read> {
  * One request and its answer. The request is written once: when its connection ends before the answer does, the other
  * side may have read it, and only whoever asked can know whether it may be sent again.
  */
-export class Exchange<Read> implements ConnectionUser, Waiting {
+export class HttpExchange<Read> implements ConnectionUser, Waiting {
   readonly #outgoing: Outgoing<Read>;
   readonly #parts: ExchangeParts;
   /** Of the first byte, then of silence. */

@@ -2,10 +2,16 @@ import { systemClock } from "../../platform/clock.ts";
 import { createDeadlines } from "../../platform/deadlines.ts";
 import { createConnectionPool, type PoolLimits } from "./connection-pool.ts";
 import type { Connection } from "./connection.ts";
-import { Exchange, noAnswer, type ExchangeParts, type HttpOutcome, type OutcomeReader } from "./exchange.ts";
+import {
+  HttpExchange,
+  noAnswer,
+  type ExchangeParts,
+  type HttpOutcome,
+  type OutcomeReader,
+} from "./exchange.ts";
 import type { HttpStream } from "./http-stream.ts";
 import { createTargetFinder } from "./origin.ts";
-import { writeRequest, type HttpRequest } from "./request-bytes.ts";
+import { writeRequest, type OutgoingRequest } from "./request-bytes.ts";
 import type { ResponseReader } from "./response-reader.ts";
 
 export type { HttpOutcome, OutcomeReader } from "./exchange.ts";
@@ -13,12 +19,12 @@ export type { HttpStream } from "./http-stream.ts";
 
 /** Sends one request and reads one answer, whatever the other side does. */
 export interface HttpClient {
-  readonly send: (request: HttpRequest) => Promise<HttpOutcome>;
+  readonly send: (request: OutgoingRequest) => Promise<HttpOutcome>;
   /** As `send`, but a 2xx answer of server-sent events is handed over as it comes. */
-  readonly open: (request: HttpRequest) => Promise<HttpOutcome | HttpStream>;
+  readonly open: (request: OutgoingRequest) => Promise<HttpOutcome | HttpStream>;
   /** As one of these, for whoever wants something else than the outcome: it is read as soon as it is there. */
   readonly ask: <Read>(
-    request: HttpRequest,
+    request: OutgoingRequest,
     mayStream: boolean,
     reader: OutcomeReader<HttpOutcome | HttpStream, Read>,
   ) => Promise<Read>;
@@ -74,7 +80,7 @@ export function createHttpClient(changes: Partial<Limits> = {}): HttpClient {
     const bytes = writeRequest(request, target);
     const asked = Promise.withResolvers<ReturnType<typeof reader.read>>();
     if (bytes === undefined || hasGivenUp) asked.resolve(reader.read(noAnswer("unreachable", false)));
-    else new Exchange({ request, origin: target.origin, bytes, mayStream, reader, asked }, parts).begin();
+    else new HttpExchange({ request, origin: target.origin, bytes, mayStream, reader, asked }, parts).begin();
     return asked.promise;
   };
 

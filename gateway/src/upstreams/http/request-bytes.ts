@@ -1,6 +1,6 @@
 import type { Target } from "./origin.ts";
 
-export interface HttpRequest {
+export interface OutgoingRequest {
   readonly url: string;
   /** What every address of the other side ends in, beside what this one asks for itself. */
   readonly query?: string | undefined;
@@ -17,7 +17,7 @@ export interface HttpRequest {
 
 /** A request as it goes over the wire, in one piece; undefined when a header or the path cannot be said in HTTP. */
 export function writeRequest(
-  { method, query, headers, requestId, body }: HttpRequest,
+  { method, query, headers, requestId, body }: OutgoingRequest,
   target: Target,
 ): string | Uint8Array | undefined {
   const opening = openingOf(method, target, query, headers);
@@ -40,21 +40,21 @@ function joined(head: string, body: Uint8Array): Uint8Array {
 
 /** What a request begins with, as far as it says what the last one with the same headers said. */
 interface Opening {
-  readonly method: HttpRequest["method"];
+  readonly method: OutgoingRequest["method"];
   readonly target: Target;
   readonly query: string | undefined;
   readonly lines: string;
   readonly isAscii: boolean;
 }
 
-const remembered = new WeakMap<HttpRequest["headers"], Opening>();
+const remembered = new WeakMap<OutgoingRequest["headers"], Opening>();
 
 /** Undefined when something of it cannot be said. */
 function openingOf(
-  method: HttpRequest["method"],
+  method: OutgoingRequest["method"],
   target: Target,
   query: string | undefined,
-  headers: HttpRequest["headers"],
+  headers: OutgoingRequest["headers"],
 ): Opening | undefined {
   const known = remembered.get(headers);
   if (known && known.target === target && known.method === method && known.query === query) return known;
@@ -75,7 +75,7 @@ function openingOf(
 const withQuery = (path: string, query: string | undefined): string =>
   query === undefined ? path : `${path}${path.includes("?") ? "&" : "?"}${query}`;
 
-function writeHeaders(headers: HttpRequest["headers"]): Pick<Opening, "lines" | "isAscii"> | undefined {
+function writeHeaders(headers: OutgoingRequest["headers"]): Pick<Opening, "lines" | "isAscii"> | undefined {
   let lines = "";
   let isAscii = true;
   for (const name in headers) {

@@ -31,7 +31,7 @@ export const grantsPage = ({ csrf, grants, whose }: Listed): SmallPage => ({
     </form>`,
 });
 
-const entryOf = ({ id, clientName, redirectHost, scopes, policy, createdAtMs }: Grant, csrf: string) =>
+const entryOf = ({ id, clientName, redirectHost, scopes, spendPolicy, createdAtMs }: Grant, csrf: string) =>
   html`<li>
     <p><strong>${clientName}</strong></p>
     <dl>
@@ -41,14 +41,14 @@ const entryOf = ({ id, clientName, redirectHost, scopes, policy, createdAtMs }: 
       <dd>
         ${
           scopes.includes("tools:spend")
-            ? `look around; spend ${usdFromMicros(policy.perCallMicros)} USD a call, ${usdFromMicros(policy.perDayMicros)} USD a day; act for the platform accounts linked to its key`
+            ? `look around; spend ${usdFromMicros(spendPolicy.perCallMicros)} USD a call, ${usdFromMicros(spendPolicy.perDayMicros)} USD a day; act for the platform accounts linked to its key`
             : "look around"
         }
       </dd>
       <dt>Since</dt>
       <dd>${dayAndMinute(createdAtMs)}</dd>
       <dt>Until</dt>
-      <dd>${dayAndMinute(policy.expiresAtMs)}</dd>
+      <dd>${dayAndMinute(spendPolicy.expiresAtMs)}</dd>
     </dl>
     <form method="post">
       <input type="hidden" name="csrf" value="${csrf}" />

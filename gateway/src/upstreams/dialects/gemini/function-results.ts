@@ -3,14 +3,14 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ToolResultPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import { readCallId, type CallBook } from "./call-book.ts";
+import { readCallId, type CallIds } from "./call-ids.ts";
 import { isBeforeGemini3 } from "./gemini-version.ts";
 import { given } from "./given.ts";
 import { readFileData, readInlineData, writeFile, writeImage } from "./media.ts";
 import { elementsOf, membersOf, objectOf, textOf } from "./members.ts";
 import type { Member } from "./members.ts";
 
-export function readFunctionResponse(response: Member, calls: CallBook): ToolResultPart {
+export function readFunctionResponse(response: Member, calls: CallIds): ToolResultPart {
   const members = membersOf(response);
   const id = readCallId(members.take("id"));
   const name = textOf(members.take("name"));

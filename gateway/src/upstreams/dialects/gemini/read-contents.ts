@@ -1,7 +1,7 @@
 import type { ChatMessage, ChatPart, TextPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import { createCallBook, readCallId } from "./call-book.ts";
-import type { CallBook } from "./call-book.ts";
+import { createCallIds, readCallId } from "./call-ids.ts";
+import type { CallIds } from "./call-ids.ts";
 import { readFunctionResponse } from "./function-results.ts";
 import { readFileData, readInlineData } from "./media.ts";
 import { joinParts } from "./join-parts.ts";
@@ -11,7 +11,7 @@ import { readCallSignature, readThoughtSignature } from "./signatures.ts";
 
 export function readContents(contents: Member | undefined): ChatMessage[] {
   if (contents === undefined) throw new Inexpressible("contents", "is required");
-  const calls = createCallBook();
+  const calls = createCallIds();
   const list = Array.isArray(contents.value) ? elementsOf(contents) : [contents];
   return joinTurns(list.map((content) => readContent(content, calls)));
 }
@@ -27,7 +27,7 @@ function joinTurns(messages: readonly ChatMessage[]): ChatMessage[] {
   return turns.map((turn) => (turn.role === "assistant" ? { ...turn, parts: joinParts(turn.parts) } : turn));
 }
 
-function readContent(content: Member, calls: CallBook): ChatMessage {
+function readContent(content: Member, calls: CallIds): ChatMessage {
   if (typeof content.value === "string") {
     return { role: "user", parts: [{ kind: "text", text: content.value }] };
   }
@@ -54,7 +54,7 @@ function readRole(role: Member | undefined): ChatMessage["role"] {
 }
 
 /** One part, or none where it held only a signature of text, which no other vendor could use. */
-function readPart(part: Member, calls: CallBook): ChatPart[] {
+function readPart(part: Member, calls: CallIds): ChatPart[] {
   const members = membersOf(part);
   const signature = textOf(members.take("thoughtSignature"));
   const thought = members.take("thought")?.value === true;
@@ -70,7 +70,7 @@ function readPart(part: Member, calls: CallBook): ChatPart[] {
   return read.text === "" ? [] : [read];
 }
 
-function readData(part: Member, members: Members, calls: CallBook): ChatPart {
+function readData(part: Member, members: Members, calls: CallIds): ChatPart {
   const text = textOf(members.take("text"));
   if (text !== undefined) return { kind: "text", text };
   const inlineData = members.take("inlineData");
@@ -86,7 +86,7 @@ function readData(part: Member, members: Members, calls: CallBook): ChatPart {
   throw new Inexpressible(part.path, "is empty");
 }
 
-function readFunctionCall(call: Member, calls: CallBook): ChatPart {
+function readFunctionCall(call: Member, calls: CallIds): ChatPart {
   const members = membersOf(call);
   const id = readCallId(members.take("id"));
   const name = textOf(members.take("name"));

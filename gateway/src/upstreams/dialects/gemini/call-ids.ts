@@ -5,7 +5,7 @@ import { textOf, type Member } from "./members.ts";
  * Which result answers which call. Gemini lets both go without an id and matches them by name and order;
  * the other dialects match by id alone, so a call without one is given one, the same at every reading.
  */
-export interface CallBook {
+export interface CallIds {
   readonly called: (call: { readonly id: string | undefined; readonly name: string }) => string;
   /** The id of the call that is answered, or undefined when there is none to answer. */
   readonly answered: (result: {
@@ -19,7 +19,7 @@ interface Call {
   isAnswered: boolean;
 }
 
-export function createCallBook(): CallBook {
+export function createCallIds(): CallIds {
   const byId = new CallQueues();
   const byName = new CallQueues();
   const madeUpByName = new CallQueues();
