@@ -171,7 +171,11 @@ describe.skipIf((compiler === null || process.platform !== "linux") && process.e
         const slow = await openGatewayProcess({
           dataFolder: folder,
           config: `sandbox: ${tollgate.sandbox.url}`,
-          environment: { LD_PRELOAD: buildInterposer(folder), FSYNC_TAKES_MS: String(fsyncMs) },
+          environment: {
+            LD_PRELOAD: buildInterposer(folder),
+            FSYNC_TAKES_MS: String(fsyncMs),
+            FSYNC_TAKES_WHEN: join(folder, "slow"),
+          },
         });
         const key = /tgk_[0-9A-Za-z]{36}/.exec(slow.greeting)?.[0] ?? "";
         const headers = { authorization: `Bearer ${key}` };
@@ -181,6 +185,7 @@ describe.skipIf((compiler === null || process.platform !== "linux") && process.e
           expect(response.status).toBe(200);
           return performance.now() - startedMs;
         };
+        writeFileSync(join(folder, "slow"), "");
         for (let n = 0; n < 2; n++) await tookMs(path);
 
         let isPaid = false;
@@ -221,7 +226,7 @@ describe.skipIf((compiler === null || process.platform !== "linux") && process.e
   },
 );
 
-/** A library that makes every fsync take longer, and fail with EIO while a certain file exists. */
+/** A library that makes every fsync take longer, always or while a certain file exists, and fail with EIO while another does. */
 function buildInterposer(folder: string): string {
   const source = join(folder, "fsync.c");
   const library = join(folder, "fsync.so");
@@ -232,8 +237,10 @@ function buildInterposer(folder: string): string {
      #include <errno.h>
      #include <stdlib.h>
      #include <unistd.h>
-     static void wait(void) { const char *ms = getenv("FSYNC_TAKES_MS"); if (ms) usleep(1000 * atoi(ms)); }
-     static int broken(void) { wait(); const char *f = getenv("FSYNC_FAILS_WHEN"); return f && access(f, F_OK) == 0; }
+     static int is_there(const char *f) { return f && access(f, F_OK) == 0; }
+     static int is_slow(void) { const char *f = getenv("FSYNC_TAKES_WHEN"); return !f || is_there(f); }
+     static void wait(void) { const char *ms = getenv("FSYNC_TAKES_MS"); if (ms && is_slow()) usleep(1000 * atoi(ms)); }
+     static int broken(void) { wait(); return is_there(getenv("FSYNC_FAILS_WHEN")); }
      int fsync(int fd) { int (*real)(int) = dlsym(RTLD_NEXT, "fsync"); if (broken()) { errno = EIO; return -1; } return real(fd); }
      int fdatasync(int fd) { int (*real)(int) = dlsym(RTLD_NEXT, "fdatasync"); if (broken()) { errno = EIO; return -1; } return real(fd); }`,
   );
