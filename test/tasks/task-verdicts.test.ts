@@ -10,28 +10,35 @@ let clock: ReturnType<typeof shiftedClock>;
 let gateway: TestGateway;
 let account: TestAccount;
 
-beforeEach(async () => {
-  clock = shiftedClock();
-  gateway = await openTestGateway({ clock });
-  account = await gateway.openAccount();
-});
-afterEach(async () => {
-  try {
-    expect(await gateway.audit()).toEqual([]);
-  } finally {
-    await gateway.close();
-  }
-});
+/** To be called in a group of tests; each of them has a gateway, an account and a clock. */
+function useGateway(): void {
+  beforeEach(async () => {
+    clock = shiftedClock();
+    gateway = await openTestGateway({ clock });
+    account = await gateway.openAccount();
+  });
+  afterEach(async () => {
+    try {
+      expect(await gateway.audit()).toEqual([]);
+    } finally {
+      await gateway.close();
+    }
+  });
+}
 
 const polled = { vendor: "dashscope", path_contains: "/tasks/" };
 const created = { vendor: "dashscope", path_contains: "/video-synthesis" };
-const charged = async (): Promise<number> => 2_000_000 - (await gateway.balance(account)).balance;
-const held = async (): Promise<number> => (await gateway.balance(account)).held;
-/** How many calls of the usage log have this status. */
-const listed = async (status: string): Promise<number> => {
-  const page = await (await gateway.call(account, `/v1/requests?status=${status}`)).json();
-  return (page as { data: object[] }).data.length;
-};
+/** What an account was charged, what is held of it, and how many calls of its usage log have this status. */
+const figuresOf = (at: TestGateway, owner: TestAccount) => ({
+  charged: async (): Promise<number> => 2_000_000 - (await at.balance(owner)).balance,
+  held: async (): Promise<number> => (await at.balance(owner)).held,
+  listed: async (status: string): Promise<number> => {
+    const page = await (await at.call(owner, `/v1/requests?status=${status}`)).json();
+    return (page as { data: object[] }).data.length;
+  },
+});
+const charged = (): Promise<number> => figuresOf(gateway, account).charged();
+const held = (): Promise<number> => figuresOf(gateway, account).held();
 const asks = async (): Promise<number> =>
   (await gateway.sandbox.book()).filter(({ path }) => path.includes("/tasks/")).length;
 
@@ -44,6 +51,8 @@ const askedOnce = async (before: number, hangsUp = false): Promise<void> => {
 };
 
 describe("what is no verdict", () => {
+  useGateway();
+
   const silences: Readonly<Record<string, object>> = {
     "a 404": { status: 404, body: "{}" },
     "a 500": { status: 500, body: '{"code":"InternalError","message":"x","request_id":"r"}' },
@@ -156,6 +165,8 @@ describe("what is no verdict", () => {
 });
 
 describe("usage that is not true", () => {
+  useGateway();
+
   const cases: readonly (readonly [string, object, number])[] = [
     ["ten times as long", { output_video_duration: 50, duration: 50 }, videoMicros],
     ["dearer than held", { output_video_duration: 5, SR: 1080 }, videoMicros],
@@ -178,6 +189,8 @@ describe("usage that is not true", () => {
 });
 
 describe("a report that is not what it should be", () => {
+  useGateway();
+
   test("is shown in whole figures, and priced by a resolution that exists", async () => {
     const usage = { output_video_duration: 5, duration: 5, SR: 0, video_count: 1.5 };
     await gateway.sandbox.fault({ ...polled, json_patch: { usage }, times: 10 });
@@ -228,48 +241,69 @@ describe("a creation in doubt", () => {
     },
     "a 200 that says that time ran out": { status: 200, body: '{"code":"RequestTimeOut","message":"x"}' },
   };
+  // Each waits for the deadline of its own, so they wait together.
+  const openOwn = async () => {
+    const clock = shiftedClock();
+    const gateway = await openTestGateway({ clock });
+    const account = await gateway.openAccount();
+    return { gateway, account, clock, ...figuresOf(gateway, account) };
+  };
   for (const [name, fault] of Object.entries(doubts)) {
-    test(`${name} is told as a failure, never sent again, held until the deadline and takes no place`, async () => {
-      await gateway.sandbox.fault({ ...created, ...fault, times: 1 });
-      const once = { "idempotency-key": "once" };
-      const response = await create(gateway, account, video(stuck), once);
-      expect(response.status).toBe(502);
-      expect(await held()).toBe(videoMicros);
-      expect(await gateway.receipt(account, response)).toMatchObject({
-        status: "unknown",
-        settled_at: null,
-        explanation: expect.stringContaining("not known") as unknown,
-      });
-      expect([await listed("unknown"), await listed("dispatched"), await listed("held")]).toEqual([1, 0, 0]);
-      const again = await create(gateway, account, video(stuck), once);
-      expect([again.status, await again.json()]).toMatchObject([
-        409,
-        {
-          error: { code: "outcome_unknown", retryable: false },
-          original: { status: "unknown", charged_micros_usd: 0 },
-        },
-      ]);
-      expect((await gateway.sandbox.book()).filter(({ path }) => path.includes("synthesis"))).toHaveLength(1);
-      expect(gateway.logged.some((line) => line.includes("nobody knows whether a task was created"))).toBe(
-        true,
-      );
-      const others = await Promise.all([1, 2, 3].map(() => create(gateway, account, video(stuck))));
-      expect(others.map(({ status }) => status)).toEqual([200, 200, 200]);
-      clock.forward(dayMs);
-      await until(async () => (await held()) === 0);
-      expect(await charged()).toBe(0);
-      expect([await listed("unknown"), (await gateway.receipt(account, response)).status]).toEqual([
-        0,
-        "released",
-      ]);
-      // Whoever repeats it then hears the same: there is no task that could be asked about.
-      const late = await create(gateway, account, video(stuck), once);
-      expect([late.status, await late.json()]).toMatchObject([
-        409,
-        { error: { code: "outcome_unknown" }, original: { status: "unknown", charged_micros_usd: 0 } },
-      ]);
+    test.concurrent(`${name} is told as a failure, never sent again, held until the deadline and takes no place`, async () => {
+      const { gateway, account, clock, held, charged, listed } = await openOwn();
+      try {
+        await gateway.sandbox.fault({ ...created, ...fault, times: 1 });
+        const once = { "idempotency-key": "once" };
+        const response = await create(gateway, account, video(stuck), once);
+        expect(response.status).toBe(502);
+        expect(await held()).toBe(videoMicros);
+        expect(await gateway.receipt(account, response)).toMatchObject({
+          status: "unknown",
+          settled_at: null,
+          explanation: expect.stringContaining("not known") as unknown,
+        });
+        expect([await listed("unknown"), await listed("dispatched"), await listed("held")]).toEqual([
+          1, 0, 0,
+        ]);
+        const again = await create(gateway, account, video(stuck), once);
+        expect([again.status, await again.json()]).toMatchObject([
+          409,
+          {
+            error: { code: "outcome_unknown", retryable: false },
+            original: { status: "unknown", charged_micros_usd: 0 },
+          },
+        ]);
+        expect((await gateway.sandbox.book()).filter(({ path }) => path.includes("synthesis"))).toHaveLength(
+          1,
+        );
+        expect(gateway.logged.some((line) => line.includes("nobody knows whether a task was created"))).toBe(
+          true,
+        );
+        const others = await Promise.all([1, 2, 3].map(() => create(gateway, account, video(stuck))));
+        expect(others.map(({ status }) => status)).toEqual([200, 200, 200]);
+        clock.forward(dayMs);
+        await until(async () => (await held()) === 0);
+        expect(await charged()).toBe(0);
+        expect([await listed("unknown"), (await gateway.receipt(account, response)).status]).toEqual([
+          0,
+          "released",
+        ]);
+        // Whoever repeats it then hears the same: there is no task that could be asked about.
+        const late = await create(gateway, account, video(stuck), once);
+        expect([late.status, await late.json()]).toMatchObject([
+          409,
+          { error: { code: "outcome_unknown" }, original: { status: "unknown", charged_micros_usd: 0 } },
+        ]);
+        expect(await gateway.audit()).toEqual([]);
+      } finally {
+        await gateway.close();
+      }
     });
   }
+});
+
+describe("a creation in doubt", () => {
+  useGateway();
 
   const oddBeginnings: Readonly<Record<string, object>> = {
     "a state nobody knows": { task_status: "QUEUED" },
@@ -322,6 +356,8 @@ describe("a creation in doubt", () => {
 });
 
 describe("a crowd of curious clients", () => {
+  useGateway();
+
   test("sees the vendor asked once in three seconds, and pays nothing", async () => {
     const { output } = await createTask(gateway, account, video(stuck));
     await gateway.gateway.stop();
