@@ -23,12 +23,18 @@ const { financial, model, clock, health, open, twoOfEach, draw, meetAnew, gatewa
 
 /** Where nobody listens at either first upstream. */
 const deaf = await open(twoOfEach(nobodyListens, nobodyListens));
+/** For upstreams that never answer: nobody at work is asked by it, so it need not be patient. */
+const hasty = await open(
+  twoOfEach(financial.a.url, model.a.url).replaceAll("timeout_ms: 2000", "timeout_ms: 500"),
+);
 afterEach(async () => {
-  expect(await deaf.audit()).toEqual([]);
+  for (const at of [deaf, hasty]) expect(await at.audit()).toEqual([]);
 });
 afterAll(async () => {
-  expect(await deaf.sandbox.book()).toEqual([]);
-  await deaf.close();
+  for (const at of [deaf, hasty]) {
+    expect(await at.sandbox.book()).toEqual([]);
+    await at.close();
+  }
 });
 
 interface First {
@@ -127,7 +133,7 @@ describe("the second upstream is asked only if the first did nothing, or failed 
     "$name",
     async ({ shape, first }) => {
       const { a, b } = shape.doubles();
-      const at = first.script ? gateway : deaf;
+      const at = !first.script ? deaf : first.outcome === "timeout" ? hasty : gateway;
       const before = [a.requests.length, b.requests.length] as const;
       const account = await at.openAccount();
       if (first.script) a.answerNext(first.script);
