@@ -3,6 +3,7 @@
 import { afterAll } from "bun:test";
 import { usdFromMicros } from "../../gateway/src/platform/money.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { awayFromMidnight } from "../support/wall-clock.ts";
 import { createPerson, type Person } from "../sign-in/oauth-person.ts";
 
 export const snapshot = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
@@ -35,6 +36,7 @@ export interface Receipts {
 
 /** To be called once in a file of tests. */
 export async function useAccountVisits() {
+  await awayFromMidnight();
   const gateway = await openTestGateway({ store: { lookedThroughMax: 1_000 } });
   afterAll(() => gateway.close());
   return {

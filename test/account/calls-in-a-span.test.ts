@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { nextSecond } from "../support/wall-clock.ts";
 
 let gateway: TestGateway;
 let account: TestAccount;
@@ -35,12 +36,6 @@ async function makeBunch(): Promise<string[]> {
 }
 
 const keys = new Map<string, string>();
-
-async function nextSecond(): Promise<number> {
-  const next = Math.floor(Date.now() / 1000) + 1;
-  await Bun.sleep(next * 1000 - Date.now());
-  return next;
-}
 
 interface Page {
   readonly data: readonly { readonly request_id: string; readonly created_at: string }[];
