@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { connect } from "node:net";
+import { until } from "../../../test/support/until.ts";
 import type { PacedBody } from "../platform/paced-body.ts";
 import type { Reply } from "../platform/reply.ts";
 import { createListen } from "./listen.ts";
@@ -39,7 +40,7 @@ test.concurrent("a stream may be silent for longer than a connection may be idle
   expect(await (await fetch(`http://127.0.0.1:${server.port}/stream`)).text()).toBe("data: 1\n\ndata: 2\n\n");
 });
 
-test("where there is no room for more connections, those that have waited longest are ended, and no call", async () => {
+test.concurrent("where there is no room for more connections, those that have waited longest are ended, and no call", async () => {
   const told: number[] = [];
   const own = createListen({ connectionsMax: 8, onFull: (ended) => void told.push(ended) })({
     host: "127.0.0.1",
@@ -48,7 +49,7 @@ test("where there is no room for more connections, those that have waited longes
   });
   try {
     const slow = fetch(`http://127.0.0.1:${own.port}/slow`);
-    await Bun.sleep(100);
+    await until(() => own.openRequests() === 1);
     const silent = Array.from({ length: 20 }, () => connect(own.port, "127.0.0.1"));
     const closed = silent.map((socket) => new Promise((resolve) => socket.once("close", resolve)));
     await Promise.all(closed.slice(0, 12));
@@ -69,6 +70,7 @@ for (const path of ["/large", "/paced"]) {
       expect(own.openRequests()).toBe(0);
       const { socket, closed } = ask(path, own.port);
       socket.pause();
+      await until(() => own.openRequests() === 1);
       await Bun.sleep(300);
       expect(own.openRequests()).toBe(1);
       const stopped = own.stop();
