@@ -173,7 +173,7 @@ describe("what a call answers", () => {
   });
 
   test("one that takes long reports progress to whoever asked for it, in growing figures", async () => {
-    await gateway.sandbox.fault({ vendor: "financialdatasets", latency_ms: 7_500 });
+    await gateway.sandbox.fault({ vendor: "financialdatasets", latency_ms: 6_500 });
     const { before, message } = await askModern(
       mcp,
       account.key,
