@@ -53,7 +53,7 @@ describe("limits of an operation's own", () => {
   test("concurrency is a number of leases: full is 429 quota_exceeded, and every way a call ends frees its place", async () => {
     const account = await tollgate.openAccount({ tier: "free" });
     const slots = () => tollgate.call(account, "/apis/v1/test/slots?ticker=A");
-    await tollgate.sandbox.fault({ path_contains: "snapshot", latency_ms: 400, times: 5 });
+    await tollgate.sandbox.fault({ path_contains: "snapshot", latency_ms: 1_000, times: 5 });
     const running = Array.from({ length: 5 }, slots);
     await tollgate.sandbox.busyWith(5);
     const refused = await slots();

@@ -49,7 +49,7 @@ describe("tokens per minute", () => {
 
   test("that do not fit are refused with 429, and the refused call counts against nothing", async () => {
     const account = await tollgate.openAccount({ tier: "free", creditUsd: "100" });
-    await tollgate.sandbox.fault({ vendor: "openai", latency_ms: 300 });
+    await tollgate.sandbox.fault({ vendor: "openai", latency_ms: 1_000 });
     const running = ask(account, 50_000);
     await tollgate.sandbox.busyWith(1);
     const before = await tollgate.balance(account);
@@ -123,7 +123,7 @@ describe("tokens per minute", () => {
 
   test("ease at a moment that is never in the past, however long the upstream took", async () => {
     const account = await tollgate.openAccount({ tier: "free" });
-    for (const fault of [{ latency_ms: 200 }, { latency_ms: 200, status: 429 }]) {
+    for (const fault of [{ latency_ms: 600 }, { latency_ms: 600, status: 429 }]) {
       await tollgate.sandbox.fault({ vendor: "openai", times: 1, ...fault });
       const running = ask(account, 100);
       await tollgate.sandbox.busyWith(1);
@@ -148,7 +148,7 @@ describe("tokens per minute", () => {
     const slow = tollgate.call(account, "/v1/chat/completions", { method: "POST", headers, body });
     await Bun.sleep(50);
     clock.advance(40_000);
-    await tollgate.sandbox.fault({ vendor: "openai", latency_ms: 300, times: 1 });
+    await tollgate.sandbox.fault({ vendor: "openai", latency_ms: 1_000, times: 1 });
     const running = ask(account, 50_000);
     await tollgate.sandbox.busyWith(1);
     comes();

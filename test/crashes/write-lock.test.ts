@@ -115,13 +115,14 @@ describe("another process holds the write lock", () => {
   test("when a call ends: its answer waits for the settlement", async () => {
     tollgate = await openTestGateway();
     const account = await tollgate.openAccount();
-    await tollgate.sandbox.fault({ vendor: "financialdatasets", latency_ms: 200 });
+    await tollgate.sandbox.fault({ vendor: "financialdatasets", latency_ms: 600 });
     const calling = tollgate.call(account, path);
     await tollgate.sandbox.busyWith(1);
     const unlock = takeWriteLock(tollgate.databasePath);
     let answered = false;
     calling.then(() => (answered = true)).catch(() => {});
-    await Bun.sleep(500);
+    await tollgate.sandbox.settled();
+    await Bun.sleep(300);
     expect(answered).toBe(false);
     unlock();
     const response = await calling;

@@ -200,7 +200,7 @@ describe("an Idempotency-Key on web traffic", () => {
     const named = await openTestGateway({ config: "names: { traffic_analytics: radar }" });
     const path = target.replace("traffic_analytics", "radar");
     const account = await named.openAccount();
-    await named.sandbox.fault({ vendor: "similarweb", latency_ms: 400 });
+    await named.sandbox.fault({ vendor: "similarweb", latency_ms: 1_000 });
     const running = send(named, account, "one", path);
     await named.sandbox.busyWith(1);
     const early = await send(named, account, "one", path);

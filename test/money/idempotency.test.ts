@@ -126,7 +126,7 @@ describe("an Idempotency-Key", () => {
 
   test("whose call still runs is refused as in progress, with a time to come back", async () => {
     const account = await tollgate.openAccount();
-    await tollgate.sandbox.fault({ vendor: "jina", latency_ms: 400 });
+    await tollgate.sandbox.fault({ vendor: "jina", latency_ms: 1_000 });
     const running = send(account, "running");
     await tollgate.sandbox.busyWith(1);
     const again = await send(account, "running");
@@ -139,7 +139,7 @@ describe("an Idempotency-Key", () => {
 
   test("sent with another body is refused, also while the first call runs", async () => {
     const account = await tollgate.openAccount();
-    await tollgate.sandbox.fault({ vendor: "jina", latency_ms: 300 });
+    await tollgate.sandbox.fault({ vendor: "jina", latency_ms: 1_000 });
     const running = send(account, "reused");
     await tollgate.sandbox.busyWith(1);
     for (const body of [{ ...rerank, query: "other" }, `${JSON.stringify(rerank)} `]) {

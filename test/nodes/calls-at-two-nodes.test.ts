@@ -55,7 +55,7 @@ describe("an Idempotency-Key", () => {
 
   test("is told at another process that its call runs, and later that it has ended", async () => {
     const account = await nodes.first.openAccount();
-    await nodes.first.sandbox.fault({ vendor: "jina", latency_ms: 300 });
+    await nodes.first.sandbox.fault({ vendor: "jina", latency_ms: 1_000 });
     const running = send(nodes.first, account);
     await nodes.first.sandbox.busyWith(1);
     expect(await codeOf(await send(nodes.second, account))).toBe("request_in_progress");
