@@ -35,8 +35,10 @@ describe("a caller who leaves", () => {
     // The head goes out with the first event, so a vendor that waits before it holds back both.
     const script: StreamScript =
       frames === -1 ? { fault: "stall", stallMs: 150, everyMs: 8 } : { everyMs: 8 };
+    const { requests } = vendors.doubles.openai;
+    const asked = requests.length;
     const caller = open(gateway, account, { script });
-    if (frames === -1) await Bun.sleep(60);
+    if (frames === -1) await until(() => requests.length > asked);
     while (frames === 0 && caller.head() === "") await Bun.sleep(1);
     if (frames > 0) await caller.untilFrames(frames);
     expect(caller.head() === "").toBe(frames === -1);
@@ -115,8 +117,7 @@ describe("a caller who leaves", () => {
       const gateway = await openTestGateway({ config });
       const account = await gateway.openAccount();
       const caller = open(gateway, account);
-      await Bun.sleep(60);
-      expect(await slotsFree(gateway, account)).toBe(growthSlots - 1);
+      await until(async () => (await slotsFree(gateway, account)) === growthSlots - 1);
       caller.leave();
       expect(await untilFree(gateway, account)).toBeLessThan(1_000);
       const receipt = await lastReceipt(gateway, account);

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
+import { slotsFree } from "./asked-streams.ts";
 
 test("a caller who leaves has its slots back within a second, though the vendor is still being read to its end", async () => {
   const tollgate = await openTestGateway();
@@ -31,7 +32,7 @@ test("a caller who leaves has its slots back within a second, though the vendor 
       expect(response.bodyUsed).toBe(false);
       leaving.abort();
     }
-    await Bun.sleep(900);
+    await until(async () => (await slotsFree(tollgate, account)) === 5, 1_000);
     // All five are still being read on for their exact bill.
     expect((await tollgate.sandbox.book()).filter(({ status }) => status === null)).toHaveLength(5);
     expect((await tollgate.balance(account)).held).toBeGreaterThan(0);
@@ -74,7 +75,7 @@ test("a key that leaves more streams than are read on beside its slots keeps slo
     );
     expect(begun.map(({ status }) => status)).toEqual(begun.map(() => 200));
     leaving.abort();
-    await Bun.sleep(500);
+    await until(async () => (await slotsFree(tollgate, account)) === 16);
     // Sixteen gave their slots back; two keep theirs as long as they are read on.
     const next = await Promise.all(
       Array.from({ length: slots }, () => tollgate.post(account, "/v1/chat/completions", conversation)),
