@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { until } from "../../../../test/support/until.ts";
 import { StoreBusy } from "../../ledger/store-errors.ts";
 import { createLog } from "../../platform/log.ts";
 import { createStoreNews } from "./store-news.ts";
@@ -13,7 +14,9 @@ test("a store that fails is told of once, with its reason, and once more when it
     write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
   });
   let works = false;
+  let looks = 0;
   const ping = async (): Promise<void> => {
+    looks++;
     if (!works) throw new Error("still away");
   };
   const news = createStoreNews({ ping, monotonicMs: () => performance.now(), log, lookEveryMs });
@@ -29,10 +32,10 @@ test("a store that fails is told of once, with its reason, and once more when it
     },
     { level: "error", error: "Error: a bug" },
   ]);
-  await Bun.sleep(5 * lookEveryMs);
+  await until(() => looks >= 3);
   expect(lines).toHaveLength(2);
   works = true;
-  await Bun.sleep(5 * lookEveryMs);
+  await until(() => lines.length > 2);
   expect(lines.slice(2)).toMatchObject([{ level: "warn", event: "the store works again", failures: 51 }]);
   news.failed("the ledger could not be written", new StoreBusy({ cause }));
   expect(lines).toHaveLength(4);

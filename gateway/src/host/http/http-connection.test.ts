@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import { until } from "../../../../test/support/until.ts";
 import { connect, type Socket } from "node:net";
 import fc from "fast-check";
 import type { HttpRequest } from "../../platform/http-request.ts";
@@ -217,7 +218,7 @@ describe("bodies", () => {
     });
     const peer = peerOf(server.port);
     peer.socket.write("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n");
-    await Bun.sleep(50);
+    await until(() => pieces.length > 0);
     expect(pieces).toEqual(["a"]);
     peer.socket.write("2\r\nbc\r\n0\r\n\r\n");
     await peer.hears("read");
@@ -227,13 +228,15 @@ describe("bodies", () => {
 
   test("that break off are told so to whoever reads them", async () => {
     const read = Promise.withResolvers<unknown>();
+    const asked = Promise.withResolvers<void>();
     const server = listen(async (request) => {
+      asked.resolve();
       read.resolve(await request.bytes().catch((error: unknown) => error));
       return reply("never heard");
     });
     const peer = peerOf(server.port);
     peer.socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc");
-    await Bun.sleep(50);
+    await asked.promise;
     peer.socket.destroy();
     expect(await read.promise).toMatchObject({ name: "AbortError" });
   });
@@ -516,14 +519,16 @@ describe("answers", () => {
 
   test("are given when nobody is let in any more, and end their connections", async () => {
     const working = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
     const server = listen(async () => {
+      asked.resolve();
       await working.promise;
       return reply("late");
     });
     const idle = peerOf(server.port);
     const busy = peerOf(server.port);
     busy.socket.write(get("/"));
-    await Bun.sleep(50);
+    await asked.promise;
     const stopped = server.stop();
     await idle.ended;
     idle.socket.end();

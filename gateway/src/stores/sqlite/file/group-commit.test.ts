@@ -70,7 +70,7 @@ describe("group commit", () => {
   test("riders wait for a while to ride with somebody, and then ride alone, together", async () => {
     const { group, add, seenByOthers, commits } = open();
     group.ride(() => add(1));
-    await Bun.sleep(20);
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
     group.ride(() => add(2));
     expect(seenByOthers()).toEqual([]);
     while (commits.length === 0) await Bun.sleep(5);
