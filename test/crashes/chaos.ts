@@ -20,13 +20,13 @@ const hurry = 10;
 
 export async function runChaos(options: {
   readonly seconds: number;
-  /** A slow machine goes on until so many calls were answered, for five times as long at most. */
-  readonly answeredMin?: number;
+  /** A slow machine goes on until there were so many of each, for five times as long at most. */
+  readonly atLeast?: { readonly answered: number; readonly kills: number; readonly sentAgain: number };
   readonly seed: number;
   readonly workers?: number;
   readonly print?: (line: string) => void;
 }): Promise<ChaosReport> {
-  const { seconds, answeredMin = 0, seed, workers = 12, print = () => {} } = options;
+  const { seconds, atLeast, seed, workers = 12, print = () => {} } = options;
   const random = seededRandom(seed);
   const installation = await openInstallation();
   const proxy = await openChaosProxy(shares, random);
@@ -42,13 +42,16 @@ export async function runChaos(options: {
     });
     const startedAt = performance.now();
     const reports: Report[] = [];
+    let kills = 0;
+    const isEnough = (): boolean =>
+      atLeast === undefined ||
+      (kills >= atLeast.kills &&
+        reports.filter(({ outcome }) => outcome === "answered").length >= atLeast.answered &&
+        reports.filter(({ attempts }) => attempts > 1).length >= atLeast.sentAgain);
     const isOver = (): boolean => {
       const passedSeconds = (performance.now() - startedAt) / 1_000;
       if (passedSeconds <= seconds) return false;
-      return (
-        reports.filter(({ outcome }) => outcome === "answered").length >= answeredMin ||
-        passedSeconds > 5 * seconds
-      );
+      return isEnough() || passedSeconds > 5 * seconds;
     };
     const work = async (worker: number): Promise<void> => {
       for (let turn = 0; !isOver(); turn++) {
@@ -57,7 +60,6 @@ export async function runChaos(options: {
     };
     const working = Promise.all(Array.from({ length: workers }, (_, worker) => work(worker)));
     const faulting = injectFaults(installation, random, isOver);
-    let kills = 0;
     while (!isOver()) {
       await Bun.sleep(killEveryMs.least + random() * (killEveryMs.most - killEveryMs.least));
       if (isOver()) break;
