@@ -15,6 +15,9 @@ import {
   type TestBrowser,
 } from "../support/browser.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { awayFromMidnight } from "../support/wall-clock.ts";
+
+await awayFromMidnight();
 
 let gateway: TestGateway;
 let account: TestAccount;

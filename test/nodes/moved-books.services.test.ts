@@ -12,6 +12,7 @@ import { runTollgate, type Ran } from "../support/run-tollgate.ts";
 import { openSandboxProgram, type SandboxControl } from "../support/sandbox.ts";
 import type { TestAccount } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
+import { awayFromMidnight } from "../support/wall-clock.ts";
 import { storePassword, withPassword } from "../support/real-nodes.ts";
 import { openTestDatabase, type TestDatabase } from "../services/postgres.ts";
 import { createTask, poll, quick, video, videoMicros } from "../tasks/task-caller.ts";
@@ -19,6 +20,7 @@ import { createTask, poll, quick, video, videoMicros } from "../tasks/task-calle
 const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
 const snapshotMicros = 48_000;
 const chat = { model: "gpt-4o", messages: [{ role: "user", content: "Tell me a story." }], max_tokens: 50 };
+await awayFromMidnight();
 const today = Math.floor(Date.now() / 86_400_000) * 86_400;
 const usagePath = `/v1/usage?start_time=${today - 86_400}&end_time=${today + 2 * 86_400}`;
 /** A task may be asked about twice a second. */
