@@ -15,6 +15,7 @@ import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import { rawRequest, sendForOne } from "../bad-inputs/raw-request.ts";
 import { createKeySecret } from "../../gateway/src/keys/key-format.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.ts";
 
 const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
@@ -330,6 +331,7 @@ describe("with a good credential", () => {
     });
     const answered = gateway.call(revoked, "/v1/chat/completions", { method: "POST", body });
     // Long enough that it has been let in.
+    await until(() => gateway.gateway.callsInFlight() > 0);
     await Bun.sleep(200);
     await gateway.store.keys.revoke(revoked.keyId, clock.wallMs());
     clock.advance(4_999);

@@ -4,7 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { systemClock } from "../../gateway/src/platform/clock.ts";
 import { openVendorDouble } from "../doubles/vendor-double.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
+import { awayFromMidnight } from "../support/wall-clock.ts";
 import { createPerson, registerClient, signInWith, type Tokens } from "./oauth-person.ts";
+
+await awayFromMidnight();
 
 let gateway: TestGateway;
 let passedMs = 0;
@@ -403,6 +407,7 @@ describe("revoking", () => {
     });
     const headers = { ...bearer(token), "content-type": "application/json" };
     const calling = fetch(`${gateway.url}/v1/rerank`, { method: "POST", headers, body });
+    await until(() => gateway.gateway.callsInFlight() > 0);
     await Bun.sleep(100);
     await gateway.store.grants.revoke(grant?.id ?? "", Date.now());
     send?.();
