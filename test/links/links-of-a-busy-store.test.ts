@@ -42,7 +42,7 @@ describe("while another process holds the write lock", () => {
     const account = await linked(lastingScopes);
     linking.clock.advance(3 * hourMs);
     // Long enough for the claim of the renewal to give up; the books are free again when they are asked.
-    setTimeout(takeWriteLock(linking.gateway.databasePath), 2_300);
+    setTimeout(takeWriteLock(linking.gateway.databasePath), 3_000);
     const refused = await linking.follow(account);
     expect(refused.status).toBe(503);
     expect(await codeOf(refused)).toBe("provider_unavailable");
