@@ -4,7 +4,7 @@
 
 import "./require-node.mjs";
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, statfsSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -15,6 +15,10 @@ import { watchMachine } from "./watch-machine.mjs";
 
 const TEST_TIMEOUT_MS = 60_000;
 const SCRATCH_BYTES_MIN = 4 * 2 ** 30;
+/** Followed by who made it, by which others know whether it is still in use. */
+const SCRATCH_PREFIX = "tollgate-tests-";
+/** Processes of another container are not seen here, and may share this memory; but no run takes an hour. */
+const LEFTOVER_AGE_MS_MIN = 3_600_000;
 const FAILURES_SHOWN_MAX = 10;
 const FAILURE_LINES_MAX = 40;
 /** A machine that is kept from running fails a test or two; more have another reason. */
@@ -48,7 +52,9 @@ const SERVICES_TEST = ".services.test.ts";
 async function runTests(args) {
   const bun = await openBun();
   const portions = portionsFor(args);
-  const scratch = mkdtempSync(path.join(scratchParent(), "tollgate-tests-"));
+  const parent = scratchParent();
+  await removeLeftovers(parent);
+  const scratch = mkdtempSync(path.join(parent, `${SCRATCH_PREFIX}${process.pid}-`));
   const running = new Set();
   stopWith(() => {
     portions.length = 0;
@@ -153,6 +159,27 @@ function scratchParent() {
   if (!existsSync(memory)) return os.tmpdir();
   const { bavail, bsize } = statfsSync(memory);
   return bavail * bsize >= SCRATCH_BYTES_MIN ? memory : os.tmpdir();
+}
+
+/** A run that was killed could not clean up, and what it left fills the memory. */
+async function removeLeftovers(parent) {
+  for (const name of readdirSync(parent)) {
+    const [, pid] = new RegExp(`^${SCRATCH_PREFIX}(\\d+)-`).exec(name) ?? [];
+    if (pid === undefined || isAlive(Number(pid))) continue;
+    const folder = path.join(parent, name);
+    const changedMs = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - changedMs < LEFTOVER_AGE_MS_MIN) continue;
+    // What belongs to somebody else stays.
+    await rm(folder, { recursive: true, force: true }).catch(() => {});
+  }
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error.code !== "ESRCH";
+  }
 }
 
 function portionsFor(args) {
