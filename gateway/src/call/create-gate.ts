@@ -15,7 +15,7 @@ import type { InFlight } from "../platform/in-flight.ts";
 import type { Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import { TransitMap } from "../platform/transit-map.ts";
-import { createUpstreamHealth, outOfCredit, type UpstreamHealth } from "../routing/upstream-health.ts";
+import { createUpstreamHealth, type UpstreamHealth } from "../routing/upstream-health.ts";
 import { withNews, type UpstreamNews } from "../routing/upstream-news.ts";
 import { createPollFloor } from "../tasks/poll-floor.ts";
 import { createTaskDesk, type TaskDesk } from "../tasks/task-desk.ts";
@@ -113,7 +113,7 @@ function tellNews(news: UpstreamNews, log: Log): void {
     log.warn("an upstream works again", { upstream, troubled_ms: Math.round(news.troubledMs) });
     return;
   }
-  if (news.because === outOfCredit) {
+  if (news.outOfCredit) {
     const event = "the operator's account at an upstream is out of credit; it rests while there are others";
     log.error(event, { upstream });
     return;

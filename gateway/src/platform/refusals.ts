@@ -64,7 +64,7 @@ export type RefusalStatus = (typeof refusals)[RefusalCode]["status"];
 
 export interface RefusalDetails {
   /** Members that stand inside `error`. Numbers only where they fit a JSON number exactly. */
-  readonly inError?: Readonly<Record<string, unknown>>;
+  readonly inError?: { readonly retryable?: boolean; readonly [member: string]: unknown };
   /** Members that stand beside `error` in the plain shape (and inside it in the model dialects). */
   readonly beside?: { readonly original?: OriginalCall; readonly [member: string]: unknown };
   readonly retryAfterSeconds?: number;
@@ -99,8 +99,7 @@ export class CallRefused extends Error {
 
   get retryable(): boolean | undefined {
     const { inError, retryable } = this.details;
-    const said = inError?.["retryable"];
-    return typeof said === "boolean" ? said : retryable;
+    return inError?.retryable ?? retryable;
   }
 }
 

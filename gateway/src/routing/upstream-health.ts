@@ -14,6 +14,7 @@ export type Verdict =
       readonly waitMs: number;
       readonly why: PauseReason;
       readonly because: string;
+      readonly outOfCredit?: true | undefined;
     };
 
 type PauseReason = "failing" | "rate_limited";
@@ -102,11 +103,11 @@ export function createUpstreamHealth(
   const nextEntryMs = ({ pausedUntilMs, trialUntilMs }: Circuit): number =>
     pausedUntilMs === undefined ? 0 : Math.max(pausedUntilMs, trialUntilMs);
 
-  const pause = (circuit: Circuit, pauseMs: number, why: PauseReason, because?: string): void => {
+  const pause = (circuit: Circuit, pauseMs: number, why: PauseReason, outOfCredit?: true): void => {
     const untilMs = monotonicMs() + Math.min(pauseMs, rules.pauseMsMax);
     if (untilMs >= (circuit.pausedUntilMs ?? 0)) {
       circuit.why = why;
-      circuit.outOfCredit = because === outOfCredit || undefined;
+      circuit.outOfCredit = outOfCredit;
     }
     circuit.pausedUntilMs = Math.max(untilMs, circuit.pausedUntilMs ?? 0);
   };
@@ -164,7 +165,7 @@ export function createUpstreamHealth(
       if (kind === "works" || kind === "busy") trust(circuit, entry);
       if (kind === "busy") circuit.busyUntilMs = monotonicMs() + busyRestMs;
       if (kind === "fails") fail(circuit, entry);
-      if (kind === "asks_to_wait") pause(circuit, verdict.waitMs, verdict.why, verdict.because);
+      if (kind === "asks_to_wait") pause(circuit, verdict.waitMs, verdict.why, verdict.outOfCredit);
     },
     waitFor: (name) => {
       const circuit = circuits.get(name);
@@ -210,7 +211,6 @@ export function verdictOf(exchanged: Exchanged): Verdict {
   }
 }
 
-export const outOfCredit = "out_of_credit";
 /** Money does not come by itself; a trial in so long costs one call, and finds what was paid in meanwhile. */
 export const creditPauseSeconds = 60;
 
@@ -218,7 +218,8 @@ const withoutCredit = (why: PauseReason, seconds = creditPauseSeconds): Verdict 
   kind: "asks_to_wait",
   waitMs: seconds * 1000,
   why,
-  because: outOfCredit,
+  because: "out_of_credit",
+  outOfCredit: true,
 });
 
 /** How a stream ended, as far as its upstream can be blamed for it. */

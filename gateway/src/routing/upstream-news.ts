@@ -1,5 +1,5 @@
 import type { Upstream } from "../operation/upstream.ts";
-import { outOfCredit, usualRules, type UpstreamHealth, type Verdict } from "./upstream-health.ts";
+import { usualRules, type UpstreamHealth, type Verdict } from "./upstream-health.ts";
 
 /** What whoever operates the gateway should hear of an upstream: once when trouble begins, once when it is over. */
 export type UpstreamNews =
@@ -8,6 +8,7 @@ export type UpstreamNews =
       readonly upstream: string;
       /** How the last attempt ended: an outcome, or the status it was answered with. */
       readonly because: string;
+      readonly outOfCredit: boolean;
     }
   | { readonly kind: "works_again"; readonly upstream: string; readonly troubledMs: number };
 
@@ -50,13 +51,14 @@ export function withNews(health: UpstreamHealth, { monotonicMs, tell }: Parts): 
     if (verdict.kind === "fails") trouble.failures++;
     if (!isNews(trouble, verdict)) return;
     trouble.toldAtMs = monotonicMs();
-    trouble.toldOfCredit ||= verdict.because === outOfCredit;
-    tell({ kind: verdict.kind, upstream: name, because: verdict.because });
+    const outOfCredit = isOutOfCredit(verdict);
+    trouble.toldOfCredit ||= outOfCredit;
+    tell({ kind: verdict.kind, upstream: name, because: verdict.because, outOfCredit });
   };
 
   const isNews = (trouble: Trouble, verdict: Complaint): boolean => {
     // Whatever was told before, only the operator can pay, and nothing else says that it is needed.
-    if (verdict.because === outOfCredit) return !trouble.toldOfCredit;
+    if (isOutOfCredit(verdict)) return !trouble.toldOfCredit;
     const { sinceMs, failures, toldAtMs } = trouble;
     if (toldAtMs !== undefined) return false;
     // A failure is an accident, and a vendor that asks for a second now and then would fill the log.
@@ -81,3 +83,6 @@ export function withNews(health: UpstreamHealth, { monotonicMs, tell }: Parts): 
     },
   };
 }
+
+const isOutOfCredit = (verdict: Complaint): boolean =>
+  verdict.kind === "asks_to_wait" && verdict.outOfCredit === true;
