@@ -73,6 +73,10 @@ export const keyJson = ({ key, state, liveSecrets, use, budgetResetsAtMs }: KeyS
   secrets: liveSecrets.map((secret) => ({
     last4: secret.last4,
     created_at: isoTime(secret.createdAtMs),
-    expires_at: isoTimeOrNull(secret.expiresAtMs),
+    expires_at: secret.expiresAtMs === undefined ? null : isoTime(endOfSecretMs(secret.expiresAtMs, key)),
   })),
 });
+
+/** A rotated secret works until its grace ends, or its key. */
+export const endOfSecretMs = (graceEndsAtMs: number, { expiresAtMs = Infinity }: Key): number =>
+  Math.min(graceEndsAtMs, expiresAtMs);

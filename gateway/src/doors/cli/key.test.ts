@@ -207,6 +207,35 @@ describe("keys", () => {
     expect(await findCredential(rotated)).toMatchObject({ keyId });
   });
 
+  test("a grace that goes past the end of the key is told as ending with it", async () => {
+    const { key: old, keyId } = await issueKey(await createAccount(), "--expires", "2026-03-15T00:00:00Z");
+    const { out } = await terminal.run("key", "rotate", keyId, "--grace", "7d");
+    expect(out.at(-2)).toStartWith("The old secret works until 2026-03-15T00:00:00.000Z. ");
+    expect((await terminal.json("key", "list"))["keys"]).toMatchObject([
+      { secrets: [{ expires_at: null }, { last4: old.slice(-4), expires_at: "2026-03-15T00:00:00.000Z" }] },
+    ]);
+    // Whoever prolongs the key has the whole grace.
+    await terminal.json("key", "update", keyId, "--no-expiry");
+    terminal.pass(6 * 86_400_000);
+    expect(await findCredential(old)).toMatchObject({ keyId });
+  });
+
+  test("an expired key gets no new secret, which would not work either, and what helps is said", async () => {
+    const { keyId } = await issueKey(await createAccount(), "--expires", "2026-03-15T00:00:00Z");
+    terminal.pass(86_400_000);
+    expect(await terminal.run("key", "rotate", keyId)).toEqual({
+      exitCode: 1,
+      out: [],
+      errors: [
+        `Key ${keyId} expired at 2026-03-15T00:00:00.000Z, and a new secret would not work either. Give it time first: ` +
+          `tollgate key update ${keyId} --expires DATE, or --no-expiry.`,
+      ],
+    });
+    await terminal.json("key", "update", keyId, "--no-expiry");
+    const renewed = String((await terminal.json("key", "rotate", keyId))["key"]);
+    expect(await findCredential(renewed)).toMatchObject({ keyId });
+  });
+
   test("revocation ends every secret, holds for ever and keeps its first moment", async () => {
     const { key: old, keyId } = await issueKey(await createAccount());
     const renewed = String((await terminal.json("key", "rotate", keyId))["key"]);

@@ -3,6 +3,7 @@ import { createKeySecret } from "../../keys/key-format.ts";
 import type { Key, KeyChange } from "../../keys/keys.ts";
 import type { Store } from "../../books/store.ts";
 import { isoTime } from "../../platform/clock.ts";
+import { isLive } from "../../platform/life.ts";
 import { prefixedId } from "../../platform/prefixed-id.ts";
 import { knownAccount } from "./account.ts";
 import type { CliParts } from "./cli-parts.ts";
@@ -22,7 +23,15 @@ import {
   shortPatternsText,
   warnOfUnknown,
 } from "./key-allowed.ts";
-import { budgetText, endings, keyJson, keyLines, standingOf, type KeyStanding } from "./key-standing.ts";
+import {
+  budgetText,
+  endings,
+  endOfSecretMs,
+  keyJson,
+  keyLines,
+  standingOf,
+  type KeyStanding,
+} from "./key-standing.ts";
 import { isoTimeOrNull, table } from "./output.ts";
 import { readBudget, readDurationMs, readFutureMs, readScope, readText } from "./values.ts";
 import { withStore } from "./with-store.ts";
@@ -162,15 +171,21 @@ export const keyRotate = defineCommand({
       const before = knownKey(operand, await store.keys.find(operand));
       if (before.revokedAtMs !== undefined)
         throw new CommandFailed(`Key ${operand} is revoked, and that is for ever.`);
+      if (before.expiresAtMs !== undefined && !isLive(before, nowMs))
+        throw new CommandFailed(expired(operand, before.expiresAtMs));
       const secret = makeSecret(parts);
       const rotation = { keyId: operand, ...secret.stored, nowMs, graceEndsAtMs };
       const key = knownKey(operand, await store.keys.rotate(rotation));
-      const grace = `The old secret works until ${isoTime(graceEndsAtMs)}. `;
+      const grace = `The old secret works until ${isoTime(endOfSecretMs(graceEndsAtMs, key))}. `;
       const remark = grace + (await remarkOnClients(key, store, nowMs));
       return secretAnswer(await standingOf(key, store, nowMs), secret.key, remark);
     });
   },
 });
+
+const expired = (keyId: string, atMs: number): string =>
+  `Key ${keyId} expired at ${isoTime(atMs)}, and a new secret would not work either. Give it time first: ` +
+  `tollgate key update ${keyId} --expires DATE, or --no-expiry.`;
 
 /** Whoever rotates a secret that leaked must know that clients which signed in with it need it no more. */
 async function remarkOnClients({ id, accountId }: Key, store: Store, nowMs: number): Promise<string> {
