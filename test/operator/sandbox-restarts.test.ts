@@ -2,11 +2,13 @@
 // the death of the sandbox alone.
 
 import { afterAll, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { GatewayProcess } from "../support/gateway-process.ts";
 import type { TestAccount } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 import { followPath } from "../links/linking.ts";
-import { openStarts, type Starts } from "./operator-starts.ts";
+import { allToldBy, openStarts, type Starts } from "./operator-starts.ts";
 import { createTask, poll, quick, video, videoMicros } from "../tasks/task-caller.ts";
 import { testStore } from "../support/test-data.ts";
 import { agree, createVisitor, startLink, type Seen, type Visitor } from "../support/visitor.ts";
@@ -32,6 +34,24 @@ describe.skipIf(testStore !== "sqlite")("what the sandbox promised is kept", () 
     await expectKept(server, promised);
   }, 30_000);
 });
+
+test.skipIf(testStore !== "sqlite")(
+  "a file of the sandbox that cannot be used is told in the log, in its form",
+  async () => {
+    const starts = openStarts();
+    starting.push(starts);
+    writeFileSync(
+      join(starts.folder, "tollgate.db.sandbox"),
+      "something else that somebody put here".repeat(99),
+    );
+    const server = await starts.start();
+    await until(() => server.stderr().includes("The sandbox forgets its work"));
+    const lines = (await allToldBy(server)).trim().split("\n");
+    const told = lines.map((line) => JSON.parse(line) as { readonly event: string; readonly words?: string });
+    const said = told.find(({ event }) => event === "the sandbox says");
+    expect(said?.words).toContain("tollgate.db.sandbox cannot be used");
+  },
+);
 
 interface Promised {
   readonly account: TestAccount;

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { until } from "../../../test/support/until.ts";
 import type { PacedBody } from "../platform/paced-body.ts";
 import type { Reply } from "../platform/reply.ts";
@@ -89,6 +90,28 @@ test("a port that is taken is named, and what to do about it", () => {
     createListen()({ host: "127.0.0.1", port: server.port, answer: async () => new Response() });
   expect(listenThere).toThrow(`Port ${server.port} is taken; set PORT to serve at another one.`);
 });
+
+test("an address that is not this machine's is named, with what HOST may be", () => {
+  const listenThere = (): unknown =>
+    createListen()({ host: "203.0.113.5", port: 18_787, answer: async () => new Response() });
+  expect(listenThere).toThrow(
+    "It cannot listen at 203.0.113.5, port 18787 (EADDRNOTAVAIL). Is HOST an address or a name of this machine?",
+  );
+});
+
+// Root may take any port, so somebody else tries.
+test.skipIf(process.getuid?.() !== 0 || Bun.which("setpriv") === null)(
+  "a port that is not for this user is named, and what to do about it",
+  () => {
+    const program = `import { createListen } from ${JSON.stringify(join(import.meta.dir, "listen.ts"))};
+      createListen()({ host: "127.0.0.1", port: 1, answer: async () => new Response() });`;
+    const nobody = ["setpriv", "--reuid=65534", "--clear-groups", process.execPath, "-e", program];
+    const { stderr } = Bun.spawnSync(nobody);
+    expect(stderr.toString()).toContain(
+      "Port 1 is not for this user (EACCES); set PORT to one from 1024 on, or grant the right to bind lower ones.",
+    );
+  },
+);
 
 async function answerTo(path: string): Promise<Reply | Response> {
   if (path === "/large") return new Response(large);

@@ -164,14 +164,25 @@ const eventsFor = (host: Host): SocketHandler<HttpConnection> => ({
   error: (socket) => socket.data.terminate(),
 });
 
-/** Whoever starts a second one, or has another program there, should not have to guess what to do. */
+/** Bun's words name neither the port nor the reason; whoever starts a second one should not have to guess what to do. */
 function listenOrSay(
   options: Bun.TCPSocketListenOptions<HttpConnection>,
 ): Bun.TCPSocketListener<HttpConnection> {
   try {
     return Bun.listen(options);
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EADDRINUSE")) throw error;
-    throw new Error(`Port ${options.port} is taken; set PORT to serve at another one.`, { cause: error });
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+    throw new Error(sentenceAbout(code, options), { cause: error });
   }
+}
+
+function sentenceAbout(code: string, { hostname, port }: Bun.TCPSocketListenOptions<HttpConnection>): string {
+  if (code === "EADDRINUSE") return `Port ${port} is taken; set PORT to serve at another one.`;
+  if (code === "EACCES") {
+    return (
+      `Port ${port} is not for this user (EACCES); set PORT to one from 1024 on, or grant the right to bind ` +
+      "lower ones."
+    );
+  }
+  return `It cannot listen at ${hostname}, port ${port} (${code}). Is HOST an address or a name of this machine?`;
 }

@@ -24,7 +24,7 @@ const stopPatienceMs = 2_000;
 
 export async function openSandboxProcess(options: Options): Promise<SandboxProcess> {
   let stopped = false;
-  let child = spawn(options, 0);
+  let child = spawnAndHear(options, 0);
   const url = await readUrl(child);
   const port = Number(new URL(url).port);
 
@@ -35,7 +35,7 @@ export async function openSandboxProcess(options: Options): Promise<SandboxProce
         options.log.error("the sandbox stopped and is started again", { exit_code: code });
         await Bun.sleep(restartAfterMs);
         if (stopped) return;
-        child = spawn(options, port);
+        child = spawnAndHear(options, port);
         watch();
       })
       .catch((error: unknown) =>
@@ -54,6 +54,25 @@ export async function openSandboxProcess(options: Options): Promise<SandboxProce
   };
 }
 
+function spawnAndHear(options: Options, port: number) {
+  const child = spawn(options, port);
+  tellWords(child.stderr, options.log).catch((error: unknown) =>
+    options.log.error("what the sandbox says cannot be read", describeError(error)),
+  );
+  return child;
+}
+
+/** A log is one line of JSON after the other, and what it says in plain words would be none. */
+async function tellWords(words: ReadableStream<Uint8Array>, log: Log): Promise<void> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of words) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line !== "") log.warn("the sandbox says", { words: line });
+  }
+}
+
 function spawn({ program, publicUrl, controlToken, file, environment }: Options, port: number) {
   return Bun.spawn([process.execPath, program], {
     // Vendor keys and our own secret are none of the sandbox's business.
@@ -67,7 +86,7 @@ function spawn({ program, publicUrl, controlToken, file, environment }: Options,
     },
     stdin: "pipe",
     stdout: "pipe",
-    stderr: "inherit",
+    stderr: "pipe",
   });
 }
 

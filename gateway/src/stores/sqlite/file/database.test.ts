@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { namingFile } from "./database.ts";
 import { migrate, schemaVersion } from "./migrations.ts";
 import { takeServerLock } from "./server-lock.ts";
 import { sqlitePlace } from "../sqlite-place.ts";
@@ -39,6 +40,16 @@ test("data that cannot be written is named, with what to look at", () => {
   expect(() => openSqliteStore({ path })).toThrow(
     `${path} cannot be written: attempt to write a readonly database. Is its folder read-only, or somebody else's?`,
   );
+});
+
+test("data on a disk that is full is named", () => {
+  const path = join(folder, "tollgate.db");
+  const db = new Database(path, { create: true });
+  db.run("PRAGMA max_page_count = 1");
+  expect(() => namingFile(path, () => db.run("CREATE TABLE too_much (a)"))).toThrow(
+    `${path} cannot be written: database or disk is full. Make room on its disk.`,
+  );
+  db.close();
 });
 
 test("data that cannot be opened, or is none of ours, is named, too", () => {

@@ -61,6 +61,7 @@ export function namingFile<Value>(path: string, use: () => Value): Value {
 function sentenceAbout(path: string, { code = "", message }: SQLiteError): string | undefined {
   if (code.startsWith("SQLITE_READONLY"))
     return `${path} cannot be written: ${message}. Is its folder read-only, or somebody else's?`;
+  if (code.startsWith("SQLITE_FULL")) return `${path} cannot be written: ${message}. Make room on its disk.`;
   if (code.startsWith("SQLITE_CANTOPEN"))
     return `${path} cannot be opened: ${message}. Is it a file, and this user's?`;
   if (code.startsWith("SQLITE_NOTADB"))
