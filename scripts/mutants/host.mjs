@@ -155,6 +155,13 @@ export const mutants = [
     tests: ["test/operator/unfinished-configuration.test.ts"],
   },
   {
+    name: "the books are kept in memory",
+    file: "gateway/src/config/environment.ts",
+    find: 'if (path === ":memory:")',
+    replace: 'if (path === ":books:")',
+    tests: ["gateway/src/config/environment.test.ts"],
+  },
+  {
     name: "half of a configuration is put in force",
     file: "gateway/src/host/watch-file.ts",
     find: "if (!isAtRest || stamp === told) return;",

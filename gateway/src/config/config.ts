@@ -1,12 +1,19 @@
 import { z } from "zod";
 import { specifiedTiers, tierNames, type TierLimits, type TierName } from "../limits/tiers.ts";
-import { picoFromUsd, ppmFromMultiplier, type Micros, type Pico } from "../platform/money.ts";
+import {
+  amountMicrosMax,
+  picoFromUsd,
+  ppmFromMultiplier,
+  usdFromMicros,
+  type Micros,
+  type Pico,
+} from "../platform/money.ts";
 import { modelName, modelOrOff, type ModelConfig } from "./model-config.ts";
 import { mcp, mcpUsual, type McpConfig } from "./mcp-config.ts";
 import { isNetwork } from "../platform/caller-address.ts";
 import { defaultNames, placeholders, type Names } from "../operation/names.ts";
 import { amount, count, usd } from "./numbers.ts";
-import { httpUrl } from "./http-url.ts";
+import { httpBase, httpUrl } from "./http-url.ts";
 import { upstream, type UpstreamConfig } from "./upstream-config.ts";
 
 /** Everything an operator can set in tollgate.yaml, parsed. Defaults stand beside the field they belong to. */
@@ -93,12 +100,16 @@ export const configSchema = z
     models: z.record(modelName, modelOrOff).nullish(),
     operations: z.record(z.string(), operation).nullish(),
     tiers: z.partialRecord(z.enum(tierNames), tier).nullish(),
-    signup_credit_usd: usd.optional(),
+    signup_credit_usd: usd
+      .refine((micros) => micros <= amountMicrosMax, {
+        error: `expected at most ${usdFromMicros(amountMicrosMax)} USD`,
+      })
+      .optional(),
     mcp: mcp.nullish(),
     sandbox: z
       .union([z.boolean(), z.string()])
-      .refine((written) => typeof written === "boolean" || /^(on|off|https?:\/\/\S+)$/.test(written), {
-        error: "expected on, off, or the address of a running sandbox",
+      .refine((written) => isOnOrOff(written) || httpBase.safeParse(written).success, {
+        error: "expected on, off, or the address of a running sandbox, without ? or #",
       })
       .optional(),
     links: z
@@ -158,6 +169,9 @@ function modelsOf(
   }
   return { models, modelsOff };
 }
+
+const isOnOrOff = (written: boolean | string): boolean =>
+  typeof written === "boolean" || written === "on" || written === "off";
 
 function sandboxOf(written: boolean | string | undefined): Config["sandbox"] {
   if (written === undefined || written === true || written === "on") return "on";

@@ -29,6 +29,19 @@ test.each(["sqlite:", "sqlite://"])("a store that is %s and no path is the usual
   expect(store).toEqual({ kind: "sqlite", path: "/there/tollgate.db" });
 });
 
+test.each(["sqlite::memory:", "sqlite://:memory:"])(
+  "a store that is %s is refused, because its books would be gone at the stop",
+  (written) => {
+    expect(() => readSettings({ TOLLGATE_STORE: written }, "/nowhere")).toThrow(
+      "TOLLGATE_STORE must name a file: books in memory are gone when the server stops.",
+    );
+  },
+);
+
+test.each(["[::1]", "http://127.0.0.1", "127.0.0.1:80"])("a HOST of %s is refused by name", (host) => {
+  expect(() => readSettings({ HOST: host }, "/nowhere")).toThrow("HOST must be");
+});
+
 test("a variable that is empty counts as one that is not set", () => {
   const names = [
     "HOST",

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { join } from "node:path";
 import { isLogLevel } from "../platform/log.ts";
 import type { ConfigFile, Environment } from "./load-config.ts";
@@ -44,7 +45,7 @@ export function readSettings(given: Environment, folder: string): Settings {
   const logLevel = environment["TOLLGATE_LOG"] ?? "info";
   if (!isLogLevel(logLevel)) throw new Error("TOLLGATE_LOG must be debug, info, warn, error or silent.");
   return {
-    host: environment["HOST"] ?? "127.0.0.1",
+    host: readHost(environment["HOST"]),
     port: readPort(environment["PORT"]),
     baseUrl: readOrigin(environment, "TOLLGATE_BASE_URL"),
     siteUrl: readAddress(environment, "TOLLGATE_SITE_URL"),
@@ -87,6 +88,15 @@ function readAddress(environment: Environment, name: string): string | undefined
   return written.replace(/\/+$/, "");
 }
 
+function readHost(written = "127.0.0.1"): string {
+  if (isIP(written) === 0 && /[[\]:/]/.test(written)) {
+    throw new Error(
+      "HOST must be an address or a name of this machine, such as 127.0.0.1 or ::1, without brackets or a port.",
+    );
+  }
+  return written;
+}
+
 function readPort(written: string | undefined): number {
   if (written === undefined) return portUsual;
   const port = Number(written);
@@ -115,6 +125,8 @@ function readStore(written: string | undefined, dataFolder: string): StoreSettin
   if (written === undefined) return { kind: "sqlite", path: usualFileIn(dataFolder) };
   if (written.startsWith("sqlite:")) {
     const path = written.slice("sqlite:".length).replace(/^\/\//, "");
+    if (path === ":memory:")
+      throw new Error("TOLLGATE_STORE must name a file: books in memory are gone when the server stops.");
     // To SQLite no path at all means a database that is gone when it is closed.
     return { kind: "sqlite", path: path === "" ? usualFileIn(dataFolder) : path };
   }

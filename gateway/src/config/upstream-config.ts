@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { protocolWords, usualTransport } from "../operation/vendors.ts";
 import type { LinkSettings, Upstream } from "../operation/upstream.ts";
-import { httpUrl } from "./http-url.ts";
+import { httpBase, httpUrl } from "./http-url.ts";
 import { modelName } from "./model-config.ts";
 import { count, numeric } from "./numbers.ts";
 import {
@@ -36,15 +36,10 @@ export interface UpstreamConfig extends OwnRequest {
 /** Half of what the strictest vendor allows an account, which may have other programs that ask. */
 const pollQpsUsual = 10;
 
-/** What the vendor is asked for is appended, so nothing may follow the path. */
-const upstreamUrl = httpUrl.refine((url) => !/[?#]/.test(url), {
-  error: "expected an address without ? or #, because paths are appended to it",
-});
-
 export const upstream = z
   .strictObject({
     protocol: z.enum(protocolWords),
-    url: upstreamUrl,
+    url: httpBase,
     ...requestMembers,
     quota_rpm: count.optional(),
     poll_qps: numeric(z.number().positive().max(10_000)).optional(),
