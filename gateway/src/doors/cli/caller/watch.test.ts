@@ -51,7 +51,7 @@ test.concurrent("watch shows how far a task is while it runs, and clears that aw
     const [, filled = "", empty = "", seconds = ""] =
       /^SUCCEEDED (█+)(░+) (\d+) s /.exec(shown[1] ?? "") ?? [];
     expect(Number(seconds)).toBeWithin(3, Math.round(tookSeconds) + 1);
-    // A third of ninety seconds for each of thirty places.
+    // Each of thirty places stands for three of ninety seconds.
     expect([filled.length, empty.length]).toEqual([
       Math.round(Number(seconds) / 3),
       30 - Math.round(Number(seconds) / 3),
