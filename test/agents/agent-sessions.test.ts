@@ -29,6 +29,35 @@ describe("sessions of the older revisions", () => {
     expect((await old.ask("tools/list")).status).toBe(200);
   });
 
+  test("are not opened by what is no whole introduction, and it is told what is missing", async () => {
+    const whole = {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "a", version: "1" },
+    };
+    const { clientInfo: _, ...nameless } = whole;
+    const unversioned = { ...whole, clientInfo: { name: "a" } };
+    for (const [message, code, said] of [
+      [{ id: 1, params: nameless }, -32602, "params.clientInfo"],
+      [{ id: 1, params: unversioned }, -32602, "params.clientInfo.version"],
+      [{ id: 1 }, -32602, "params"],
+      [{ params: whole }, -32600, "an id"],
+    ] as const) {
+      const refused = await send(mcp, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${account.key}`,
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+        },
+        body: JSON.stringify({ jsonrpc: "2.0", method: "initialize", ...message }),
+      });
+      expect([refused.status, refused.message.error?.code]).toEqual([400, code]);
+      expect(refused.message.error?.message).toContain(said);
+      expect(refused.headers.has("mcp-session-id")).toBe(false);
+    }
+  });
+
   test("have ids nobody can guess", async () => {
     const ids = await Promise.all(
       Array.from({ length: 8 }, async () => (await openOldClient(mcp, account.key)).sessionId),

@@ -1,5 +1,7 @@
 import {
   isInitializeRequest,
+  isJSONRPCRequest,
+  specTypeSchemas,
   WebStandardStreamableHTTPServerTransport,
   type AuthInfo,
   type InitializeRequest,
@@ -156,8 +158,11 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
     endListening: sessions.endListening,
     answer: async (request, body, introduced) => {
       const id = request.headers.get("mcp-session-id");
-      if (id === null)
-        return isInitializeRequest(body) ? open(request, body, introduced) : notOpened(request.method);
+      if (id === null) {
+        if (!isJsonObject(body) || body["method"] !== "initialize") return notOpened(request.method);
+        if (!isJSONRPCRequest(body)) return notARequest();
+        return isInitializeRequest(body) ? open(request, body, introduced) : wronglyIntroduced(body);
+      }
       const session = await find(id, request.url, introduced);
       if (!session) return protocolError(404, -32001, "Session not found");
       if (session === "no_room") return noRoom();
@@ -212,6 +217,17 @@ const notOpened = (method: string): Response =>
   method === "POST"
     ? protocolError(400, -32000, "Bad Request: Mcp-Session-Id header is required; initialize first.")
     : protocolError(405, -32000, "Method not allowed without a session.", { allow: "POST" });
+
+/** What has no id is not answered, so nobody would hear which session was opened. */
+const notARequest = (): Response => protocolError(400, -32600, "Invalid Request: initialize wants an id");
+
+/** Names the first of its members that is missing or wrong. */
+function wronglyIntroduced(message: object): Response {
+  const { issues = [] } = specTypeSchemas.InitializeRequest["~standard"].validate(message);
+  const [{ path = [], message: why } = { message: "not an initialize request" }] = issues;
+  const where = path.map((part) => String(typeof part === "object" ? part.key : part)).join(".");
+  return protocolError(400, -32602, `Invalid params: ${where}: ${why}`);
+}
 
 const introducedTooLong = (): Response => {
   const most = `capabilities and clientInfo may have ${introductionCharactersMax} characters`;
