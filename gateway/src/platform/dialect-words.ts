@@ -1,6 +1,6 @@
 // The words of each model dialect: for what went wrong, by HTTP status, and for a stream beside its events.
 
-import type { Dialect } from "./dialect.ts";
+import type { ModelDialect } from "./dialect.ts";
 
 const openaiTypes: Readonly<Record<number, string>> = {
   401: "authentication_error",
@@ -50,7 +50,7 @@ export interface StreamWords {
   readonly takesComments: boolean;
 }
 
-export const streamWords: Readonly<Record<Exclude<Dialect, "plain">, StreamWords>> = {
+export const streamWords: Readonly<Record<ModelDialect, StreamWords>> = {
   openai: { ping: ": ping\n\n", takesComments: true },
   anthropic: { ping: 'event: ping\ndata: {"type": "ping"}\n\n', takesComments: true },
   // Not every client of Google's skips comments: some take each line for data. Silence is left silent.
