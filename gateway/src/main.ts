@@ -1,8 +1,8 @@
 // The composition root: it knows which stores and which upstreams there are, and start-server.ts, its other half, which limiter
 // and which listener. What most commands do without is imported where it is needed: it takes longer to load than they to run.
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { addressOf, completeAddresses } from "./config/addresses.ts";
 import type { Config } from "./config/config.ts";
 import { readSettings, usualFileIn, type Settings } from "./config/environment.ts";
@@ -101,6 +101,10 @@ async function cliParts(settings: Settings): Promise<CliParts> {
       const config = loadConfig(settings.configFile, environment);
       const sandboxUrl = config.sandbox === "off" ? undefined : "http://sandbox.invalid";
       return { config, offer: createOffer(await readCatalogue(config), config, sandboxUrl) };
+    },
+    findConfigFile: () => {
+      const path = resolve(settings.configFile.path);
+      return { path, isThere: existsSync(path) };
     },
     checkStart: (config, { allowSandboxPublic }) => {
       checkAddress(settings);

@@ -1,11 +1,22 @@
 // `tollgate doctor` about what serving needs besides the configuration: the data, its secret, the place of limits.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { schemaVersion } from "../../gateway/src/stores/sqlite/file/migrations.ts";
-import { runTollgate, type Ran } from "../support/run-tollgate.ts";
+import { projectFolder } from "../support/project-folder.ts";
+import { runProgram, runTollgate, type Ran } from "../support/run-tollgate.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -58,6 +69,76 @@ describe("the doctor", () => {
     expect([ran.code, lastLine(ran)]).toEqual([1, wrong]);
     expect(ran.out).toContain("file is not a database");
     expect(readFileSync(file, "utf8")).toBe(before);
+  });
+
+  // Root may write everywhere, so somebody else looks.
+  describe.skipIf(process.getuid?.() !== 0 || Bun.which("setpriv") === null)("as another user", () => {
+    // The folder of a run of tests is closed to others.
+    beforeEach(() => {
+      rmSync(folder, { recursive: true });
+      folder = mkdtempSync("/tmp/tollgate-doctor-");
+    });
+
+    const nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    const program = [process.execPath, join(projectFolder, "gateway/src/main.ts")];
+    const asNobody = (word: string, environment: Record<string, string> = {}): Promise<Ran> =>
+      runProgram([...nobody, ...program, word], { folder, environment: { PORT: "0", ...environment } });
+    const expectNamed = async (file: string, sentence: string): Promise<void> => {
+      const ran = await asNobody("doctor");
+      expect([ran.code, lastLine(ran)]).toEqual([1, wrong]);
+      expect(ran.out).toContain(`Store: ${file} ${sentence}`);
+      const started = await asNobody("serve", { TOLLGATE_SECRET: "a secret for tests only" });
+      expect(started.code).toBe(1);
+      expect(started.errors).toContain(`${file} ${sentence}`);
+    };
+
+    test("names the folder that a server could not write to, or not make", async () => {
+      chmodSync(folder, 0o755);
+      await expectNamed(folder, "cannot be written by this user, and the data is to be made in it.");
+      mkdirSync(join(folder, "data"), { mode: 0o755 });
+      await expectNamed(
+        join(folder, "data"),
+        "cannot be written by this user, and the data is to be made in it.",
+      );
+    });
+
+    test.each(["tollgate.db", "tollgate.db.lock"])(
+      "names %s where a server could not write it",
+      async (name) => {
+        const data = join(folder, "data");
+        await tollgate(["account", "create", "--name", "Ada"]);
+        writeFileSync(join(data, "tollgate.db.lock"), "");
+        chmodSync(folder, 0o777);
+        for (const place of [data, ...readdirSync(data).map((file) => join(data, file))])
+          chownSync(place, 65_534, 65_534);
+        chownSync(join(data, name), 0, 0);
+        chmodSync(join(data, name), 0o444);
+        await expectNamed(join(data, name), "cannot be written by this user.");
+      },
+    );
+  });
+
+  test("says that nobody is at the address of a sandbox that runs elsewhere", async () => {
+    writeFileSync(join(folder, "tollgate.yaml"), "sandbox: http://127.0.0.1:1/of-all-nodes\n");
+    const ran = await tollgate(["doctor"]);
+    expect([ran.code, lastLine(ran)]).toEqual([1, wrong]);
+    expect(ran.out).toMatch(/sandbox +all +http:\/\/127\.0\.0\.1:1 +\d+ +no connection comes about/);
+  });
+
+  test("names the configuration that it looked at", async () => {
+    expect((await tollgate(["doctor"])).out).toContain(
+      `Configuration: there is no ${join(folder, "tollgate.yaml")}; the built-in one is in force.`,
+    );
+    expect(JSON.parse((await tollgate(["doctor", "--json"])).out)).toMatchObject({
+      config: { valid: true, file: null },
+    });
+    const file = join(folder, "mine.yaml");
+    writeFileSync(file, "");
+    const named = { TOLLGATE_CONFIG: "mine.yaml" };
+    expect((await tollgate(["doctor"], named)).out).toContain(`Configuration: ${file}\n`);
+    expect(JSON.parse((await tollgate(["doctor", "--json"], named)).out)).toMatchObject({
+      config: { valid: true, file },
+    });
   });
 
   test("fails where a server would refuse to start, in its words", async () => {

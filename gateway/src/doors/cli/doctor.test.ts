@@ -86,7 +86,7 @@ describe("doctor", () => {
     const terminal = doctorOn(`${upstreams}\nsandbox: off`);
     expect(await terminal.json("doctor")).toEqual({
       usable: true,
-      config: { valid: true },
+      config: { valid: true, file: "/etc/tollgate.yaml" },
       operations_served: 2,
       gaps: [],
       notes: [],

@@ -27,7 +27,7 @@ export const doctor = defineCommand({
         examineInstallation(config, serveFlags, parts),
         flags.ask ? askVendors(config, offer, parts) : undefined,
       ]);
-      return answerOf(found, installation, asked);
+      return answerOf(found, installation, { file: parts.findConfigFile(), asked });
     } catch (error) {
       if (error instanceof ConfigError) return unusableConfig(error);
       throw error;
@@ -75,7 +75,7 @@ async function examine(config: Config, offer: Offer, parts: CliParts): Promise<D
       gap.kind === "no_price" || gap.kind === "no_priced_model" ? [gap.operationId] : [],
     ),
     modelsWithoutPrice: offer.gaps.flatMap((gap) => (gap.kind === "unpriced_model" ? [gap.model] : [])),
-    upstreams: [...reached, ...sandboxOf(offered, config)],
+    upstreams: [...reached, ...(await sandboxOf(offered, config, parts))],
   };
 }
 
@@ -87,23 +87,33 @@ async function healthOf(origin: string, parts: CliParts): Promise<string> {
   }
 }
 
-/** The stand-ins share one program, so they are one line; it starts with the server and is not asked. */
-function sandboxOf(offered: readonly OfferedOperation[], { sandbox: written }: Config): UpstreamHealth[] {
+/** The stand-ins share one program, so they are one line; the one that starts with the server is not asked. */
+async function sandboxOf(
+  offered: readonly OfferedOperation[],
+  { sandbox: written }: Config,
+  parts: CliParts,
+): Promise<UpstreamHealth[]> {
   const served = offered.filter((one) => one.upstreams.some(({ sandbox }) => sandbox));
   if (served.length === 0) return [];
-  const origin = typeof written === "object" ? new URL(written.url).origin : "built in";
-  return [
-    { name: "sandbox", protocol: "all", origin, url: origin, operations: served.length, health: "sandbox" },
-  ];
+  const shared = { name: "sandbox", protocol: "all", operations: served.length };
+  if (typeof written !== "object")
+    return [{ ...shared, origin: "built in", url: "built in", health: "sandbox" }];
+  const { origin } = new URL(written.url);
+  return [{ ...shared, origin, url: origin, health: await healthOf(origin, parts) }];
 }
 
 const isWell = ({ health, operations }: UpstreamHealth): boolean =>
   (health === "reachable" || health === "sandbox") && operations > 0;
 
+interface Looked {
+  readonly file: ReturnType<CliParts["findConfigFile"]>;
+  readonly asked: readonly AskedVendor[] | undefined;
+}
+
 function answerOf(
   found: Diagnosis,
   { start, store, limits }: Installation,
-  asked: readonly AskedVendor[] = [],
+  { file, asked = [] }: Looked,
 ): Answer {
   const usable =
     [start, store, limits].every((finding) => finding.usable) &&
@@ -117,6 +127,7 @@ function answerOf(
   return {
     lines: [
       `The configuration is valid; ${found.operationsServed} operations are served.`,
+      `Configuration: ${file.isThere ? file.path : `there is no ${file.path}; the built-in one is in force.`}`,
       ...gaps.map((gap) => `Gap: ${gap}.`),
       ...found.notes.map((note) => `Note: ${note}.`),
       ...found.operationsWithoutPrice.map((id) => `No price: operation ${id}; its calls are refused.`),
@@ -134,7 +145,7 @@ function answerOf(
     ],
     json: {
       usable,
-      config: { valid: true },
+      config: { valid: true, file: file.isThere ? file.path : null },
       operations_served: found.operationsServed,
       gaps,
       notes: found.notes,

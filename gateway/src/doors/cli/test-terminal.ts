@@ -51,6 +51,7 @@ export function createTerminal(parts: Pick<CliParts, "openStore"> & Partial<CliP
       undoMove: unexpected,
       serve: unexpected,
       loadOffer: unexpected,
+      findConfigFile: () => ({ path: "/etc/tollgate.yaml", isThere: true }),
       checkStart: () => {},
       dataName: "the data of tests",
       lookAtData: async () => undefined,

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { checkData, type DataPlace } from "../data-place.ts";
 import { backUp, restore } from "./file/backup.ts";
+import { checkWritable } from "./file/check-writable.ts";
 import { backUpInto } from "./file/kept-backups.ts";
 import { isThere } from "./file/is-there.ts";
 import { lookAtFile } from "./file/look-at-file.ts";
@@ -39,10 +40,16 @@ export function sqlitePlace(givenPath: string, wallMs: () => number): DataPlace 
 
   return {
     ...here,
-    look: async () => ((await here.hasData()) ? lookAtFile(path) : undefined),
+    look: async () => {
+      const hasData = await here.hasData();
+      checkWritable(path);
+      return hasData ? lookAtFile(path) : undefined;
+    },
     openForPeople: async (events) =>
       openSqliteStore({ path, patienceMs: patienceOfPeopleMs, guardMigration: migrateAlone, ...events }),
     openForServing: async (events) => {
+      // SQLite opens a file that it may only read, and stumbles over it later, without its name.
+      checkWritable(path);
       const lock = lockServer();
       try {
         return {
