@@ -5,7 +5,10 @@ import type { FilePart, ImagePart, TextPart } from "../chat.ts";
 import { checkAddress } from "../address.ts";
 import { Inexpressible } from "../dialect.ts";
 import { readDocument } from "../files.ts";
-import { readText, requireObject, requireText } from "./members.ts";
+import { readText, refuseOthers, requireObject, requireText } from "./members.ts";
+
+/** Where they mark no text, nothing is said to others by them. */
+const cacheMarks = ["cache_control", "prompt_cache_breakpoint"] as const;
 
 export type ContentPart = TextPart | ImagePart | FilePart;
 
@@ -67,10 +70,36 @@ function readPart(value: unknown, field: string): ContentPart {
   }
 }
 
-/** OpenAI caches by itself; callers of other vendors' models mark by convention how far to cache. */
+/** Refuses what parts of the caller's say beyond what is read of them. What is no part is told elsewhere. */
+export function checkParts(content: unknown, field: string): void {
+  if (!Array.isArray(content)) return;
+  for (const [at, part] of content.entries()) {
+    const type: unknown = isJsonObject(part) ? part["type"] : undefined;
+    if (!isJsonObject(part) || typeof type !== "string" || !membersWithin.has(type)) continue;
+    refuseOthers(part, new Set(["type", type, ...cacheMarks]), `${field}[${at}]`);
+    const within = part[type];
+    if (isJsonObject(within))
+      refuseOthers(within, membersWithin.get(type) ?? none, `${field}[${at}].${type}`);
+  }
+}
+
+const none: ReadonlySet<string> = new Set();
+
+/** What each part says stands in a member of its type's name. */
+const membersWithin: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ["text", none],
+  ["refusal", none],
+  ["image_url", new Set(["url", "detail"])],
+  ["file", new Set(["file_id", "file_data", "filename"])],
+]);
+
+/** How far to cache: OpenAI's own mark, and Anthropic's, which callers of other vendors' models set by convention. */
 function readTextPart(part: JsonObject, field: string): TextPart {
   const text = requireText(part["text"], `${field}.text`);
   const mark = part["cache_control"];
+  if (isJsonObject(part["prompt_cache_breakpoint"]) && mark === undefined) {
+    return { kind: "text", text, cache: "5m" };
+  }
   if (!isJsonObject(mark) || mark["type"] !== "ephemeral") return { kind: "text", text };
   return { kind: "text", text, cache: mark["ttl"] === "1h" ? "1h" : "5m" };
 }

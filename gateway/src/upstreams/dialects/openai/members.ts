@@ -30,5 +30,15 @@ export function requireObject(value: unknown, field: string): JsonObject {
   return object;
 }
 
+/** A member nobody reads is refused by its name, unless it says nothing. */
+export function refuseOthers(object: JsonObject, known: ReadonlySet<string>, field: string): void {
+  const other = Object.keys(object).find((name) => !known.has(name) && !saysNothing(object[name]));
+  if (other === undefined) return;
+  throw new Inexpressible(`${field}.${other}`, "cannot be translated for this model; leave it out");
+}
+
+export const saysNothing = (value: unknown): boolean =>
+  value === undefined || value === null || value === false || (Array.isArray(value) && value.length === 0);
+
 export const withoutUndefined = (members: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));

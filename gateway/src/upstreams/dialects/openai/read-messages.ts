@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../platform/json.ts";
 import { checkCallId } from "../call-id.ts";
 import type { ChatMessage, ChatPart, TextPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import { readContent, readTextContent } from "./content.ts";
+import { checkParts, readContent, readTextContent } from "./content.ts";
 import { readList, readText, requireObject, requireText } from "./members.ts";
 import { readToolCalls } from "./tool-calls.ts";
 
@@ -48,6 +48,7 @@ function checkMembers(message: JsonObject, field: string): void {
     if (understood.has(name) || value === null) continue;
     throw new Inexpressible(`${field}.${name}`, "cannot be translated for this model; leave it out");
   }
+  checkParts(message["content"], `${field}.content`);
 }
 
 function readAssistant(message: JsonObject, field: string): readonly ChatPart[] {

@@ -49,6 +49,56 @@ test("a mark to cache is read where a caller sets one", () => {
   expect(system.map(({ cache }) => cache)).toEqual(["5m", "1h"]);
 });
 
+test("so is OpenAI's own, of which the newest four are heeded", () => {
+  const marked = { type: "text", text: "t", prompt_cache_breakpoint: { mode: "explicit" } };
+  const request = readMessages(
+    { role: "system", content: [marked] },
+    { role: "user", content: [marked, { type: "text", text: "t" }] },
+    { role: "assistant", content: "a" },
+    { role: "user", content: [marked, marked, marked] },
+  );
+  expect(request.system).toEqual([{ kind: "text", text: "t" }]);
+  const marks = request.messages.flatMap(({ parts }) =>
+    parts.flatMap((part) => (part.kind === "text" ? [part.cache] : [])),
+  );
+  expect(marks).toEqual(["5m", undefined, undefined, "5m", "5m", "5m"]);
+  const { system } = readMessages({ role: "system", content: [marked] });
+  expect(system).toEqual([{ kind: "text", text: "t", cache: "5m" }]);
+});
+
+test("what a part or a tool says beyond what is read is refused by its name, unless it says nothing", () => {
+  const url = "https://a.example/a.png";
+  const file = { file_data: "data:application/pdf;base64,QUI=", filename: "a.pdf" };
+  expect(refusedPart({ type: "text", text: "t", x_unknown: 1 })).toBe("messages[0].content[0].x_unknown");
+  expect(refusedPart({ type: "image_url", image_url: { url }, text: "t" })).toBe(
+    "messages[0].content[0].text",
+  );
+  expect(refusedPart({ type: "image_url", image_url: { url, crop: [1] } })).toBe(
+    "messages[0].content[0].image_url.crop",
+  );
+  expect(refusedPart({ type: "file", file: { ...file, pages: "1" } })).toBe(
+    "messages[0].content[0].file.pages",
+  );
+  const mode = { mode: "explicit" };
+  for (const harmless of [
+    { type: "text", text: "t", x_unknown: null, annotations: [] },
+    { type: "image_url", image_url: { url }, cache_control: { type: "ephemeral" } },
+    { type: "image_url", image_url: { url }, prompt_cache_breakpoint: mode },
+    { type: "file", file, prompt_cache_breakpoint: mode },
+  ])
+    expect(refusedPart(harmless)).toBeUndefined();
+  const said = { type: "text", text: "t", annotations: [{ type: "url_citation" }], index: 0 };
+  expect(refused({ messages: [{ role: "assistant", content: [said] }] })).toBeUndefined();
+
+  const tool = (more: JsonObject, inFunction: JsonObject = {}): string | undefined =>
+    refused({ tools: [{ type: "function", function: { name: "f", ...inFunction }, ...more }] });
+  expect(tool({ defer_loading: true })).toBe("tools[0].defer_loading");
+  expect(tool({}, { x_unknown: 1 })).toBe("tools[0].function.x_unknown");
+  expect(tool({ defer_loading: false, cache_control: { type: "ephemeral" } }, { strict: null })).toBe(
+    undefined,
+  );
+});
+
 test("images are read from data and from addresses, and empty texts left out", () => {
   const { messages } = readMessages({
     role: "user",

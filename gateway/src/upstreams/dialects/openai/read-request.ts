@@ -2,7 +2,8 @@ import { notForUpstreams } from "../../not-for-upstreams.ts";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import { readFlag, readNumber, readText } from "./members.ts";
+import { withNewestMarks } from "./cache-marks.ts";
+import { readFlag, readNumber, readText, saysNothing } from "./members.ts";
 import { readMessages } from "./read-messages.ts";
 import { readReasoning } from "./effort.ts";
 import { readOutput } from "./output-format.ts";
@@ -14,7 +15,7 @@ export function readRequest(
 ): ChatRequest {
   checkNothingElseIsAsked(body);
   return {
-    ...readMessages(body["messages"]),
+    ...withNewestMarks(readMessages(body["messages"])),
     model: asked.model,
     stream: asked.stream,
     tools: readTools(body["tools"]),
@@ -95,8 +96,7 @@ function checkNothingElseIsAsked(body: JsonObject): void {
 }
 
 function asksNothing(name: string, value: unknown): boolean {
-  if (value === undefined || value === null || value === false) return true;
-  if (Array.isArray(value) && value.length === 0) return true;
+  if (saysNothing(value)) return true;
   return Object.hasOwn(defaults, name) && defaults[name]?.includes(JSON.stringify(value)) === true;
 }
 

@@ -8,6 +8,7 @@ import {
   readList,
   readObject,
   readText,
+  refuseOthers,
   requireObject,
   requireText,
   withoutUndefined,
@@ -19,7 +20,9 @@ export function readTools(value: unknown): readonly ToolDefinition[] {
     const field = `tools[${at}]`;
     const tool = requireObject(item, field);
     requireFunction(tool["type"], `${field}.type`);
+    refuseOthers(tool, toolMembers, field);
     const definition = requireObject(tool["function"], `${field}.function`);
+    refuseOthers(definition, functionMembers, `${field}.function`);
     return {
       name: requireText(definition["name"], `${field}.function.name`),
       description: readText(definition["description"], `${field}.function.description`),
@@ -32,6 +35,16 @@ export function readTools(value: unknown): readonly ToolDefinition[] {
     };
   });
 }
+
+/** Callers of other vendors' models mark tools to be cached by convention, which changes what is paid and not what is said. */
+const toolMembers: ReadonlySet<string> = new Set(["type", "function", "cache_control"]);
+const functionMembers: ReadonlySet<string> = new Set([
+  "name",
+  "description",
+  "parameters",
+  "strict",
+  "cache_control",
+]);
 
 export const writeTools = (tools: readonly ToolDefinition[]): readonly JsonObject[] =>
   tools.map(({ name, description, parameters, strict }) => ({
