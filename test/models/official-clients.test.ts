@@ -487,6 +487,27 @@ describe("the clients' own loops of tools come to their end", () => {
     expect(await streamed.text).toBe(whole.text);
     expect((await streamed.totalUsage).outputTokens).toBe(whole.totalUsage.outputTokens);
   });
+
+  test("generateText of ai with the responses of @ai-sdk/openai, which only names what it was told before", async () => {
+    const { key } = await gateway.openAccount();
+    const model = createOpenAI({ apiKey: key, baseURL: `${gateway.url}/v1` }).responses("gpt-4o-mini");
+    const user = (content: string) => ({ role: "user" as const, content });
+    const first = await generateText({ model, maxRetries: 0, messages: [user("Name a city.")] });
+    const messages = [user("Name a city."), ...first.response.messages, user("Another.")];
+    const next = await generateText({ model, maxRetries: 0, messages });
+    expect(JSON.stringify(next.request.body)).toContain("item_reference");
+    expect(next.usage.inputTokens).toBeGreaterThan(first.usage.totalTokens ?? Infinity);
+  });
+
+  test("responses of openai, each after the one before", async () => {
+    const { key } = await gateway.openAccount();
+    const { responses } = createOpenAiClient(gateway.url, key);
+    const model = "gpt-4o-mini";
+    const first = await responses.create({ model, input: "Name a city." });
+    const next = await responses.create({ model, input: "Another.", previous_response_id: first.id });
+    expect(next.previous_response_id).toBe(first.id);
+    expect(next.usage?.input_tokens).toBeGreaterThan(first.usage?.total_tokens ?? Infinity);
+  });
 });
 
 describe("beyond conversations", () => {

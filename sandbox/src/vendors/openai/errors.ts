@@ -5,6 +5,8 @@ import type { StreamEvent, VendorAnswer, VendorCall } from "../../vendor.ts";
 /** The first thing wrong with a request, named by its place. */
 export interface Refused {
   readonly refused: { readonly message: string; readonly param: string | null; readonly code: string | null };
+  /** 400 where it is not said. */
+  readonly status?: number;
 }
 
 export const refused = (message: string, param: string | null, code: string | null = null): Refused => ({

@@ -5,11 +5,13 @@ import { completeChat } from "./chat.ts";
 import { embed } from "./embeddings.ts";
 import { checkKey, error } from "./errors.ts";
 import { generateImages } from "./images.ts";
+import { createKeptResponses } from "./kept-responses.ts";
 import { respondTo } from "./responses.ts";
 import type { Vendor, VendorAnswer, VendorCall, VendorStream } from "../../vendor.ts";
 
 export const createOpenAi = ({ key }: { key: string }): Vendor => {
   const promptCache = createPromptCache();
+  const kept = createKeptResponses();
 
   const answer: Vendor["answer"] = (call) => {
     const reply = checkKey(call, key) ?? route(call);
@@ -24,7 +26,7 @@ export const createOpenAi = ({ key }: { key: string }): Vendor => {
       case "POST /chat/completions":
         return completeChat(call, promptCache);
       case "POST /responses":
-        return respondTo(call, promptCache);
+        return respondTo(call, { promptCache, kept });
       case "POST /embeddings":
         return embed(call);
       case "POST /images/generations":

@@ -8,15 +8,18 @@ import { thinkingTokensOf } from "./thinking.ts";
 import type { Block, Conversation, Turn } from "../../model/conversation.ts";
 import type { JsonObject } from "../../vendor.ts";
 import type { Refused } from "./errors.ts";
+import type { KeptResponses } from "./kept-responses.ts";
 
 export interface ResponsesRequest {
   readonly conversation: Conversation;
   readonly stream: boolean;
   /** As sent: the answer repeats much of it. */
   readonly sent: JsonObject;
+  /** What was sent of the conversation, with kept items in place of what refers to them. */
+  readonly items: readonly JsonObject[];
 }
 
-export const readResponsesRequest = (body: string): ResponsesRequest | Refused => {
+export const readResponsesRequest = (body: string, kept: KeptResponses): ResponsesRequest | Refused => {
   const sent = parseObject(body);
   if (sent === undefined) return refused("We could not parse the JSON body of your request.", null);
   const { model, input, instructions, tools, stream, max_output_tokens: limit } = sent;
@@ -24,7 +27,11 @@ export const readResponsesRequest = (body: string): ResponsesRequest | Refused =
   if (!isText(model)) return refused("Missing required parameter: 'model'.", "model");
   if (!isText(input) && !(isListOf(input, isObject) && input.length > 0))
     return refused("'input' must be a text or a list of items.", "input");
-  const wrongItem = objectsIn(input).findIndex((item) => !isItem(item));
+  const given = isText(input) ? [{ type: "message", role: "user", content: input }] : objectsIn(input);
+  const lost = given.find((item) => isReference(item) && kept.item(item["id"]) === undefined);
+  if (lost !== undefined) return notFound(`Item with id '${String(lost["id"])}' not found.`, "input");
+  const items = given.map((item) => (isReference(item) ? (kept.item(item["id"]) ?? item) : item));
+  const wrongItem = items.findIndex((item) => !isItem(item));
   if (wrongItem >= 0) return refused(`Invalid item at 'input[${wrongItem}]'.`, `input[${wrongItem}]`);
   if (!isOptional(instructions, (text) => typeof text === "string"))
     return refused("'instructions' must be a text.", "instructions");
@@ -32,7 +39,9 @@ export const readResponsesRequest = (body: string): ResponsesRequest | Refused =
     return refused("'stream' must be true or false.", "stream");
   if (!isOptional(limit, (tokens) => isInteger(tokens, 1, 1_000_000_000)))
     return refused("'max_output_tokens' must be at least 1.", "max_output_tokens");
-  if (!isNothing(sent["previous_response_id"]))
+  if (!isNothing(sent["conversation"])) return notFound("Conversation not found.", "conversation");
+  const before = kept.conversation(sent["previous_response_id"]);
+  if (before === undefined)
     return refused("Previous response not found.", "previous_response_id", "previous_response_not_found");
   if (!isOptional(tools, (list) => isListOf(list, isTool)))
     return refused("'tools' must be a list of functions with a name.", "tools");
@@ -46,11 +55,10 @@ export const readResponsesRequest = (body: string): ResponsesRequest | Refused =
     return refused("'reasoning.effort' must be a known effort.", "reasoning.effort", "invalid_value");
 
   const system = isText(instructions) ? [textTurn("system", instructions)] : [];
-  const turns = isText(input) ? [textTurn("user", input)] : readItems(objectsIn(input));
   return {
     conversation: {
       model,
-      turns: [...system, ...turns],
+      turns: [...system, ...readItems([...before, ...items])],
       tools: readTools,
       toolChoice,
       parallelCalls: sent["parallel_tool_calls"] !== false,
@@ -61,8 +69,13 @@ export const readResponsesRequest = (body: string): ResponsesRequest | Refused =
     },
     stream: stream === true,
     sent,
+    items,
   };
 };
+
+const notFound = (message: string, param: string): Refused => ({ ...refused(message, param), status: 404 });
+
+const isReference = ({ type }: JsonObject): boolean => type === "item_reference";
 
 const roles: Readonly<Record<string, Turn["role"]>> = {
   system: "system",

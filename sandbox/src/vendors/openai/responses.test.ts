@@ -92,6 +92,51 @@ describe("openai responses", () => {
     expect(pieces.map(({ data }) => at(data, "delta")).join("")).toBe(String(at(done[1]?.data, "arguments")));
   });
 
+  test("goes on with a response that it keeps, and counts all that was said", async () => {
+    const { ask } = createTestSandbox();
+    const asked = (body: object) => ask("POST", path, { body: { model: "any", ...body } });
+    const first = await asked({ input: "Name a city." });
+    const previous_response_id = at(first.json, "id");
+    const second = await asked({ input: "Another.", previous_response_id });
+    const said = at(first.json, "output", 0);
+    const inFull = await asked({
+      input: [{ role: "user", content: "Name a city." }, said, { role: "user", content: "Another." }],
+    });
+    expect(second).toMatchObject({ status: 200, json: { previous_response_id } });
+    expect(at(second.json, "usage", "input_tokens")).toBe(at(inFull.json, "usage", "input_tokens"));
+    const third = await asked({ input: "One more.", previous_response_id: at(second.json, "id") });
+    expect(Number(at(third.json, "usage", "input_tokens"))).toBeGreaterThan(
+      Number(at(second.json, "usage", "input_tokens")),
+    );
+    const unkept = await asked({ input: "Name a city.", store: false });
+    expect(await asked({ input: "Another.", previous_response_id: at(unkept.json, "id") })).toMatchObject({
+      status: 400,
+      json: { error: { code: "previous_response_not_found" } },
+    });
+  });
+
+  test("knows its items by their ids, and neither those of others nor any conversation", async () => {
+    const { ask } = createTestSandbox();
+    const user = { role: "user", content: "Use get_weather." };
+    const asked = (body: object) => ask("POST", path, { body: { model: "any", tools, ...body } });
+    const first = await asked({ input: [user] });
+    const call = at(first.json, "output", 0);
+    const result = { type: "function_call_output", call_id: at(call, "call_id"), output: "19 degrees" };
+    const reference = { type: "item_reference", id: at(call, "id") };
+    const referred = await asked({ input: [user, reference, result] });
+    const inFull = await asked({ input: [user, call, result] });
+    expect(referred.status).toBe(200);
+    expect(at(referred.json, "usage", "input_tokens")).toBe(at(inFull.json, "usage", "input_tokens"));
+    expect(await asked({ input: [user, { type: "item_reference", id: "fc_0" }] })).toMatchObject({
+      status: 404,
+      json: { error: { param: "input", message: "Item with id 'fc_0' not found." } },
+    });
+    expect(await asked({ input: [user], conversation: "conv_0" })).toMatchObject({
+      status: 404,
+      json: { error: { param: "conversation" } },
+    });
+  });
+
   test.each([
     [{ input: "a" }, "model"],
     [{ model: "a" }, "input"],

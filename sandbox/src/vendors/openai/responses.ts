@@ -10,11 +10,17 @@ import { readResponsesRequest } from "./responses-request.ts";
 import type { PromptCache } from "../../model/prompt-cache.ts";
 import type { Reply } from "../../model/reply.ts";
 import type { JsonObject, VendorAnswer, VendorCall, VendorStream } from "../../vendor.ts";
+import type { KeptResponses } from "./kept-responses.ts";
 import type { Generated } from "./meter.ts";
 
-export const respondTo = (call: VendorCall, promptCache: PromptCache): VendorAnswer | VendorStream => {
-  const request = readResponsesRequest(call.body);
-  if ("refused" in request) return error(400, request.refused);
+interface Memory {
+  readonly promptCache: PromptCache;
+  readonly kept: KeptResponses;
+}
+
+export const respondTo = (call: VendorCall, { promptCache, kept }: Memory): VendorAnswer | VendorStream => {
+  const request = readResponsesRequest(call.body, kept);
+  if ("refused" in request) return error(request.status ?? 400, request.refused);
   const { conversation, stream, sent } = request;
   const { model } = conversation;
   const missing = checkModel(model);
@@ -33,6 +39,10 @@ export const respondTo = (call: VendorCall, promptCache: PromptCache): VendorAns
     output: items.map(({ item }) => item),
     usage: usageOf(input, generated),
   };
+  if (sent["store"] !== false) {
+    const said = [...request.items, ...whole.output];
+    kept.keep({ id: head.id, previousId: head.previous_response_id, items: said });
+  }
   if (!stream) return { status: 200, body: whole, billed: billedOf(input, generated) };
 
   const begun = { ...head, status: "in_progress", incomplete_details: null, output: [], usage: null };
@@ -69,7 +79,7 @@ const headOf = ({
   metadata: sent["metadata"] ?? {},
   model,
   parallel_tool_calls: sent["parallel_tool_calls"] ?? true,
-  previous_response_id: null,
+  previous_response_id: sent["previous_response_id"] ?? null,
   reasoning: sent["reasoning"] ?? { effort: null, summary: null },
   service_tier: "default",
   store: sent["store"] ?? true,
