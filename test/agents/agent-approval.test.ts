@@ -283,7 +283,7 @@ describe("a batch", () => {
         error: { code, charged: "no", retryable: false },
       });
       // Together they may cost 97,450; without the cheap one each of these can pay.
-      expect(errorOf(refused)["message"]).toContain("The calls together may cost 97450 micro-USD");
+      expect(errorOf(refused)["message"]).toContain("The calls together may cost 0.09745 USD");
       const asked = await useTool(mcp, key, "batch_use", { calls: both.calls.slice(0, 2) }, canAsk);
       expect(asked.resultType).toBe("input_required");
     }

@@ -84,6 +84,10 @@ describe("one call", () => {
           charged: "no",
           retryable: false,
         });
+        // In the unit of the cap: whoever copied a figure in micro-USD into the next one would have no cap any more.
+        expect(errorOf(refused)["message"]).toMatch(
+          /^The call may cost 0\.048 USD; the cap is 0(\.\d+)? USD\. /,
+        );
       }
     });
   });

@@ -143,7 +143,7 @@ describe("never more than the balance", () => {
       expect(await jsonOf(response)).toEqual({
         error: {
           code: "insufficient_balance",
-          message: "The call may cost 48000 micro-USD; 0 are available.",
+          message: "The call may cost 0.048 USD; 0 USD are available.",
           retryable: false,
           estimated_micros_usd: 48_000,
           limit_micros_usd: 0,
@@ -297,13 +297,13 @@ describe("who cannot pay for the most that a model may write", () => {
         await gateway.post(account, path, body, headers),
       );
       const [, written, tokens, member] =
-        / (\d+) of that are for the (\d+) tokens that it may write; a smaller (\S+) costs less\.$/.exec(
+        / (\S+) USD of that are for the (\d+) tokens that it may write; a smaller (\S+) costs less\.$/.exec(
           String(message),
         ) ?? [];
-      expect(message).toContain(`may cost ${String(most)} `);
+      expect(message).toContain(`may cost ${Number(most) / 1e6} USD`);
       expect([message, member]).toEqual([message, limit]);
-      expect(Number(written)).toBeGreaterThan(Number(most) - 9_000);
-      expect(Number(written)).toBeLessThan(Number(most));
+      expect(Number(written) * 1e6).toBeGreaterThan(Number(most) - 9_000);
+      expect(Number(written) * 1e6).toBeLessThan(Number(most));
       expect(Number(tokens)).toBeGreaterThanOrEqual(16_384);
     }
   });
@@ -318,7 +318,7 @@ describe("who cannot pay for the most that a model may write", () => {
     ];
     for (const answer of answers)
       expect((await refusalOf(answer))["message"]).toMatch(
-        /^The call may cost \d+ micro-USD; 10000 are available\.$/,
+        /^The call may cost 0\.\d+ USD; 0\.01 USD are available\.$/,
       );
   });
 });

@@ -1,7 +1,7 @@
 import type { HoldResult } from "../../ledger/ledger.ts";
 import { refuseEarlier } from "../../ledger/refuse-earlier.ts";
 import { toldOfLimit } from "../../limits/hit-limit.ts";
-import type { Micros } from "../../platform/money.ts";
+import { usdFromMicros, type Micros } from "../../platform/money.ts";
 import { refuse } from "../../platform/refusals.ts";
 import { checkEarlier } from "../steps/check-earlier.ts";
 import type { Gate } from "../gate.ts";
@@ -59,7 +59,8 @@ export async function refuseByCap(paid: PaidCall, capMicros: Micros, gate: Gate)
   }
   return refuse(
     "estimated_price_exceeds_max_price",
-    `The call may cost ${atMostMicros} micro-USD; the cap is ${capMicros}.${whatHelps(paid, capMicros)}`,
+    `The call may cost ${usdFromMicros(atMostMicros)} USD; the cap is ${usdFromMicros(capMicros)} USD.` +
+      whatHelps(paid, capMicros),
     {
       inError: amounts(atMostMicros, capMicros),
     },

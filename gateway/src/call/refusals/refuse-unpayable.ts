@@ -1,7 +1,7 @@
 import type { BudgetUse, BudgetWindow } from "../../keys/keys.ts";
 import type { HoldResult } from "../../ledger/ledger.ts";
 import { refuseSuspended } from "../../ledger/refuse-suspended.ts";
-import type { Micros } from "../../platform/money.ts";
+import { usdFromMicros, type Micros } from "../../platform/money.ts";
 import { refuse } from "../../platform/refusals.ts";
 
 const kinds = [
@@ -33,20 +33,21 @@ export function refuseUnpayable(result: Unpayable, bill: Bill): never {
       return refuseSuspended();
     case "budget_exceeded": {
       const { limitMicros, window } = result.budget;
-      const named = `this key's ${window} budget of ${limitMicros}`;
+      const named = `this key's ${window} budget of ${usdFromMicros(limitMicros)} USD`;
       return refuseByBound(bill, result, { limitMicros, window, named });
     }
     case "grant_ended":
       return refuse("invalid_api_key", "This access token is not valid.");
     case "grant_day_exceeded": {
       const { perDayMicros: limitMicros } = result;
-      const named = `the ${limitMicros} that this sign-in may spend a day`;
+      const named = `the ${usdFromMicros(limitMicros)} USD that this sign-in may spend a day`;
       return refuseByBound(bill, result, { limitMicros, window: "day", named });
     }
     case "insufficient_balance":
       return refuse(
         "insufficient_balance",
-        `${bill.named} may cost ${atMostMicros} micro-USD; ${result.availableMicros} are available.` +
+        `${bill.named} may cost ${usdFromMicros(atMostMicros)} USD; ` +
+          `${usdFromMicros(result.availableMicros)} USD are available.` +
           whatHelps(result.availableMicros),
         { inError: amounts(atMostMicros, result.availableMicros) },
       );
@@ -67,8 +68,8 @@ function refuseByBound(
   const leftMicros = bound.limitMicros - spentMicros - heldMicros;
   return refuse(
     "budget_exceeded",
-    `${named} may cost ${atMostMicros} micro-USD; of ${bound.named}, ` +
-      `${spentMicros} are spent and ${heldMicros} held by running calls.${whatHelps(leftMicros)}`,
+    `${named} may cost ${usdFromMicros(atMostMicros)} USD; of ${bound.named}, ${usdFromMicros(spentMicros)} USD are ` +
+      `spent and ${usdFromMicros(heldMicros)} USD held by running calls.${whatHelps(leftMicros)}`,
     {
       inError: {
         ...amounts(atMostMicros, bound.limitMicros),

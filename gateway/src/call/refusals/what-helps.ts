@@ -1,5 +1,5 @@
 import { valuePico } from "../../prices/terms.ts";
-import { microsRoundedUp, type Micros } from "../../platform/money.ts";
+import { microsRoundedUp, usdFromMicros, type Micros } from "../../platform/money.ts";
 import type { PaidCall } from "../paid-call.ts";
 
 /**
@@ -15,7 +15,7 @@ export function whatHelps({ operation, priced }: PaidCall, leftMicros: Micros): 
   const writtenMicros = microsRoundedUp(valuePico(Object.fromEntries(written), terms) * multiplierPpm);
   if (atMostMicros - writtenMicros >= leftMicros) return "";
   return (
-    ` ${writtenMicros} of that are for the ${tokens} tokens that it may write; ` +
+    ` ${usdFromMicros(writtenMicros)} USD of that are for the ${tokens} tokens that it may write; ` +
     `a smaller ${price.outputLimit} costs less.`
   );
 }
