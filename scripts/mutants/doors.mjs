@@ -128,6 +128,13 @@ export const mutants = [
     tests: ["test/sign-in/sign-in-pages.test.ts"],
   },
   {
+    name: "a header that means nothing to agents leads past the limit on requests",
+    file: "gateway/src/doors/mcp/answer-agents.ts",
+    find: "      if (limited) throw limited;\n      return unheard;",
+    replace: "      return unheard;",
+    tests: ["test/agents/agent-spending.test.ts"],
+  },
+  {
     name: "an approval allows any operation",
     file: "gateway/src/doors/mcp/approval-item.ts",
     find: "[place, call.operation_id, sorted",
