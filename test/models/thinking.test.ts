@@ -219,6 +219,22 @@ test("what Claude thought comes back to it signed through @ai-sdk/google, whole 
   expect(sentTo(claude)).toMatchObject({ messages: [{}, called, answered] });
 });
 
+test.each(["a list", "one object"])(
+  "a streamed call keeps its signed thought beside tools in %s",
+  async (form) => {
+    const declared = {
+      functionDeclarations: [{ name: weather.name, parametersJsonSchema: { type: "object" } }],
+    };
+    const answer = await gateway.post(account, "/v1beta/models/claude-opus-5:streamGenerateContent?alt=sse", {
+      contents: [{ role: "user", parts: [{ text: "Use get_weather." }] }],
+      tools: form === "a list" ? [declared] : declared,
+    });
+    const said = await answer.text();
+    expect(said).toContain("functionCall");
+    expect(said).toContain(`"thought":true`);
+  },
+);
+
 describe("who does not ask for thoughts gets an answer that begins with none", () => {
   const path = "/v1beta/models/claude-opus-5";
 

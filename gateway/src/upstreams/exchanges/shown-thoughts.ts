@@ -19,7 +19,9 @@ export function eventsShownTo(
 ): (event: ChatEvent) => readonly ChatEvent[] {
   if (asksForThoughts(callers, input.body)) return (event) => [event];
   const tools = isJsonObject(input.body) ? input.body["tools"] : undefined;
-  return createThoughtSieve<ChatEvent>({ mayCall: Array.isArray(tools) && tools.length > 0 });
+  // In Google's dialect one object is a list of one.
+  const mayCall = isJsonObject(tools) || (Array.isArray(tools) && tools.length > 0);
+  return createThoughtSieve<ChatEvent>({ mayCall });
 }
 
 const asksForThoughts = (callers: Dialect, body: unknown): boolean =>
