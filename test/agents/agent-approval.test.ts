@@ -15,7 +15,10 @@ import {
   yes,
   type Handle,
 } from "./approvals.ts";
+import type { Store } from "../../gateway/src/books/store.ts";
+import { InDoubt } from "../../gateway/src/ledger/store-errors.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { signInWith } from "../sign-in/oauth-person.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 
@@ -102,6 +105,31 @@ describe("where the client cannot ask", () => {
       }
     }
     expect(await spent()).toBe(snapshotMicros);
+  });
+
+  test("a call that the store may not have taken is not told that it was its own first use", async () => {
+    let holds = 0;
+    const faulty = await openTestGateway({
+      config,
+      wrap: (parts) => {
+        const { ledger } = parts.store;
+        const hold: Store["ledger"]["hold"] = async (asked) => {
+          const held = await ledger.hold(asked);
+          if (held.kind === "held" && holds++ === 0) throw new InDoubt();
+          return held;
+        };
+        return { ...parts, store: { ...parts.store, ledger: { ...ledger, hold } } };
+      },
+    });
+    const { key, accountId } = await faulty.openAccount({ creditUsd });
+    const use = async (more: object = {}) => useTool(`${faulty.url}/mcp`, key, "use", { ...dear(), ...more });
+    const { approval_id: id } = (await use()).structuredContent["approval"] as Handle;
+    await faulty.store.approvals.decide({ id, accountId, decision: "approved", nowMs: Date.now() });
+    const first = await use({ approval_id: id });
+    expect(first.structuredContent).toMatchObject({ status: "refused", error: { retryable: true } });
+    await until(async () => (await use({ approval_id: id })).structuredContent["status"] === "completed");
+    expect(await faulty.audit()).toEqual([]);
+    await faulty.close();
   });
 
   test("twenty uses of one approval at once buy once", async () => {

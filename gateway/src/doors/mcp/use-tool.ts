@@ -68,7 +68,8 @@ async function tellFirstUse(
   const approval = await approvals.find(claim.id, accountId);
   const item = approval?.items.find(({ digest }) => Buffer.compare(digest, claim.digest) === 0);
   const first = item?.callId === undefined ? undefined : await calls.find(accountId, item.callId);
-  if (!first) return told;
+  // The store may not have said that it took this very call, which then gives the approval back.
+  if (!first || first.id === told.request_id) return told;
   const original = originalOf({ ...first, callId: first.id });
   const used = new CallRefused("approval_required", approvalUsed, { beside: { original } });
   return { ...told, request_id: first.id, error: toolError(used, "no") };
