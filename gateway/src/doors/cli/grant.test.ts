@@ -76,10 +76,16 @@ test("a revoked grant stays revoked, and one that is not there is said so", asyn
 
 test("a grant ends with the key used at sign-in, and says so", async () => {
   const gr2 = async () => ((await terminal.json("grant", "list"))["grants"] as readonly object[])[0];
-  await terminal.json("key", "update", keyId, "--expires", new Date(terminal.nowMs() + dayMs).toISOString());
-  expect(await gr2()).toMatchObject({ grant_id: "gr_2", state: "active", revoked_at: null });
+  const { expires_at } = await terminal.json(
+    "key",
+    "update",
+    keyId,
+    "--expires",
+    new Date(terminal.nowMs() + dayMs).toISOString(),
+  );
+  expect(await gr2()).toMatchObject({ grant_id: "gr_2", state: "active", expires_at, revoked_at: null });
   terminal.pass(2 * dayMs);
-  expect(await gr2()).toMatchObject({ grant_id: "gr_2", state: "expired", revoked_at: null });
+  expect(await gr2()).toMatchObject({ grant_id: "gr_2", state: "expired", expires_at, revoked_at: null });
   const { revoked_at } = await terminal.json("key", "revoke", keyId);
   expect(await gr2()).toMatchObject({ grant_id: "gr_2", state: "revoked", revoked_at });
 });

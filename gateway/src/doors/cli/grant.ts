@@ -65,6 +65,7 @@ export const grantRevoke = defineCommand({
 async function grantJson(store: Store, grant: Grant, nowMs: number) {
   const { spendPolicy, revokedAtMs } = grant;
   const key = await store.keys.find(grant.keyId);
+  const state = lifeWithKey(grant, key, nowMs);
   const { spentMicros, heldMicros } = await store.grants.dayUse(grant.id, budgetWindowStartMs("day", nowMs));
   return {
     grant_id: grant.id,
@@ -73,14 +74,14 @@ async function grantJson(store: Store, grant: Grant, nowMs: number) {
     client_id: grant.clientId,
     client_name: grant.clientName.replaceAll(/\p{Cc}/gu, " "),
     redirect_host: grant.redirectHost,
-    state: lifeWithKey(grant, key, nowMs),
+    state,
     scopes: grant.scopes,
     per_call_usd: usdFromMicros(spendPolicy.perCallMicros),
     per_day_usd: usdFromMicros(spendPolicy.perDayMicros),
     spent_today_micros_usd: Number(spentMicros),
     held_micros_usd: Number(heldMicros),
     created_at: isoTime(grant.createdAtMs),
-    expires_at: isoTime(spendPolicy.expiresAtMs),
-    revoked_at: isoTimeOrNull(revokedAtMs ?? key?.revokedAtMs),
+    expires_at: isoTime(Math.min(spendPolicy.expiresAtMs, key?.expiresAtMs ?? Infinity)),
+    revoked_at: isoTimeOrNull(revokedAtMs ?? (state === "revoked" ? key?.revokedAtMs : undefined)),
   };
 }
