@@ -64,13 +64,17 @@ function spawnAndHear(options: Options, port: number) {
 
 /** A log is one line of JSON after the other, and what it says in plain words would be none. */
 async function tellWords(words: ReadableStream<Uint8Array>, log: Log): Promise<void> {
+  const tell = (line: string): void => {
+    if (line !== "") log.warn("the sandbox says", { words: line });
+  };
   const decoder = new TextDecoder();
   let rest = "";
   for await (const chunk of words) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
-    for (const line of lines) if (line !== "") log.warn("the sandbox says", { words: line });
+    for (const line of lines) tell(line);
   }
+  tell(rest);
 }
 
 function spawn({ program, publicUrl, controlToken, file, environment }: Options, port: number) {

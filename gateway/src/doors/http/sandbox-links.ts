@@ -90,7 +90,8 @@ async function visitPlatform(
   );
   const headers = new Headers(picked(response.headers, fromPlatform));
   for (const cookie of response.headers.getSetCookie()) headers.append("set-cookie", cookie);
-  return new Response(response.body, { status: response.status, headers });
+  const page = await heardOf(response.arrayBuffer());
+  return new Response(page.byteLength === 0 ? null : page, { status: response.status, headers });
 }
 
 /** Its own; whoever is signed in here is known by another, which is nobody else's business. */

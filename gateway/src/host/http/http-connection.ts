@@ -331,7 +331,12 @@ export class HttpConnection implements Peer, Reader {
 
   async #answerPage(response: Response, request: ArrivedRequest): Promise<void> {
     const { status, headers } = response;
-    const body = await readPage(response);
+    let body;
+    try {
+      body = await readPage(response);
+    } catch (error) {
+      return this.#fail(error, request);
+    }
     this.#answer(
       { status, headerLines: linesOf(headers), body, closes: headers.get("connection") === "close" },
       request,
