@@ -17,6 +17,7 @@ export function writeFor<Written>(callers: Dialect, write: () => Written): Writt
 const names: Readonly<Record<Dialect["name"], Readonly<Record<string, string>>>> = {
   openai: {},
   anthropic: {
+    messages: "messages",
     parallel_tool_calls: "tool_choice.disable_parallel_tool_use",
     response_format: "output_config.format",
     "response_format.json_schema": "output_config.format.schema",

@@ -21,7 +21,7 @@ export function createSignatureJoiner(): {
 
   return {
     join: (event) => {
-      if (event.kind !== "reasoning") return [...rest(), event];
+      if (event.kind !== "reasoning") return waiting === undefined ? [event] : [...rest(), event];
       if (isEmptyThought(event)) return [];
       if (waiting !== undefined && signs(event, waiting)) {
         const signed = { ...event, text: waiting.text + event.text };

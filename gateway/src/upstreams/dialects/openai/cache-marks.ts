@@ -11,7 +11,13 @@ type Said = Pick<ChatRequest, "system" | "messages">;
 /** The conversation with the newest of its marks to cache: each stands for all that is before it. */
 export function withNewestMarks(said: Said): Said {
   const { system, messages } = said;
-  const marked = [...system, ...messages.flatMap(({ parts }) => parts)].flatMap(textsOf).filter(isMarked);
+  const marked: TextPart[] = [];
+  const note = (part: ChatPart): void => {
+    if (part.kind === "text" && part.cache !== undefined) marked.push(part);
+    if (part.kind === "tool_result") part.content.forEach(note);
+  };
+  system.forEach(note);
+  for (const { parts } of messages) parts.forEach(note);
   if (marked.length <= marksMax) return said;
   const kept = new Set(marked.slice(-marksMax));
   const unmark = <Part extends ChatPart>(part: Part): Part | TextPart =>
@@ -23,10 +29,3 @@ export function withNewestMarks(said: Said): Said {
     messages: messages.map((message) => ({ ...message, parts: message.parts.map(unmarkWithin) })),
   };
 }
-
-const textsOf = (part: ChatPart): readonly TextPart[] => {
-  if (part.kind === "text") return [part];
-  return part.kind === "tool_result" ? part.content.filter((within) => within.kind === "text") : [];
-};
-
-const isMarked = ({ cache }: TextPart): boolean => cache !== undefined;

@@ -75,29 +75,32 @@ export function checkParts(content: unknown, field: string): void {
   if (!Array.isArray(content)) return;
   for (const [at, part] of content.entries()) {
     const type: unknown = isJsonObject(part) ? part["type"] : undefined;
-    if (!isJsonObject(part) || typeof type !== "string" || !membersWithin.has(type)) continue;
-    refuseOthers(part, new Set(["type", type, ...cacheMarks]), `${field}[${at}]`);
+    const known = typeof type === "string" ? partMembers.get(type) : undefined;
+    if (!isJsonObject(part) || typeof type !== "string" || !known) continue;
+    refuseOthers(part, known.own, `${field}[${at}]`);
     const within = part[type];
-    if (isJsonObject(within))
-      refuseOthers(within, membersWithin.get(type) ?? none, `${field}[${at}].${type}`);
+    if (isJsonObject(within)) refuseOthers(within, known.within, `${field}[${at}].${type}`);
   }
 }
 
-const none: ReadonlySet<string> = new Set();
-
 /** What each part says stands in a member of its type's name. */
-const membersWithin: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  ["text", none],
-  ["refusal", none],
-  ["image_url", new Set(["url", "detail"])],
-  ["file", new Set(["file_id", "file_data", "filename"])],
-]);
+const partMembers = new Map(
+  Object.entries({
+    text: [],
+    refusal: [],
+    image_url: ["url", "detail"],
+    file: ["file_id", "file_data", "filename"],
+  }).map(([type, within]) => [
+    type,
+    { own: new Set<string>(["type", type, ...cacheMarks]), within: new Set<string>(within) },
+  ]),
+);
 
 /** How far to cache: OpenAI's own mark, and Anthropic's, which callers of other vendors' models set by convention. */
 function readTextPart(part: JsonObject, field: string): TextPart {
   const text = requireText(part["text"], `${field}.text`);
   const mark = part["cache_control"];
-  if (isJsonObject(part["prompt_cache_breakpoint"]) && mark === undefined) {
+  if (isJsonObject(part["prompt_cache_breakpoint"]) && !isJsonObject(mark)) {
     return { kind: "text", text, cache: "5m" };
   }
   if (!isJsonObject(mark) || mark["type"] !== "ephemeral") return { kind: "text", text };
