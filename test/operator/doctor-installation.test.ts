@@ -94,12 +94,9 @@ describe("the doctor", () => {
 
     test("names the folder that a server could not write to, or not make", async () => {
       chmodSync(folder, 0o755);
-      await expectNamed(folder, "cannot be written by this user, and the data is to be made in it.");
+      await expectNamed(folder, "cannot be written by this user, and the data is kept in it.");
       mkdirSync(join(folder, "data"), { mode: 0o755 });
-      await expectNamed(
-        join(folder, "data"),
-        "cannot be written by this user, and the data is to be made in it.",
-      );
+      await expectNamed(join(folder, "data"), "cannot be written by this user, and the data is kept in it.");
     });
 
     test.each(["tollgate.db", "tollgate.db.lock"])(

@@ -219,7 +219,8 @@ const notOpened = (method: string): Response =>
     : protocolError(405, -32000, "Method not allowed without a session.", { allow: "POST" });
 
 /** What has no id is not answered, so nobody would hear which session was opened. */
-const notARequest = (): Response => protocolError(400, -32600, "Invalid Request: initialize wants an id");
+const notARequest = (): Response =>
+  protocolError(400, -32600, "Invalid Request: initialize must be a JSON-RPC 2.0 request with an id");
 
 /** Names the first of its members that is missing or wrong. */
 function wronglyIntroduced(message: object): Response {

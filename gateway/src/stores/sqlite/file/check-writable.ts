@@ -5,8 +5,8 @@ import { dirname } from "node:path";
 export function checkWritable(path: string): void {
   const folder = nearestFolder(dirname(path));
   if (!isAllowed(folder, constants.W_OK | constants.X_OK))
-    throw new Error(`${folder} cannot be written by this user, and the data is to be made in it.`);
-  for (const file of [path, `${path}-wal`, `${path}-shm`, `${path}.lock`]) {
+    throw new Error(`${folder} cannot be written by this user, and the data is kept in it.`);
+  for (const file of [path, `${path}-wal`, `${path}-shm`, `${path}.lock`, `${path}.ballast`]) {
     if (existsSync(file) && !isAllowed(file, constants.R_OK | constants.W_OK))
       throw new Error(`${file} cannot be written by this user.`);
   }
