@@ -181,7 +181,7 @@ export const mutants = [
     name: "a creation in doubt gives its hold back",
     file: "gateway/src/call/steps/begin-task.ts",
     find: "} else if (saysNo(exchanged)) {",
-    replace: '} else if (exchanged.kind !== "streaming") {',
+    replace: "} else {",
     tests: ["test/tasks/task-verdicts.test.ts"],
   },
   {

@@ -1,7 +1,7 @@
 import type { Ledger, Recovery } from "../../ledger/ledger.ts";
 import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
 import { createWhyNotHeld } from "../../ledger/why-not-held.ts";
-import { pricesAsText } from "../call-ends.ts";
+import { heldResult, pricesAsText } from "../call-ends.ts";
 import { unexplainedHolds } from "../audit-rules.ts";
 import type { Database } from "./database.ts";
 import { nothingWanted } from "./fact-rows.ts";
@@ -93,7 +93,7 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
       db.readMoment(async (query) => {
         const wanted = { ...nothingWanted, accountIds: [request.accountId], holds: [request] };
         const facts = await readFacts(query, wanted, { lock: "none" });
-        return createWhyNotHeld(facts)(request) ?? { kind: "held" };
+        return createWhyNotHeld(facts)(request) ?? heldResult;
       }),
     findEarlier: (accountId, claim, nowMs) => findEarlier(db.read, accountId, claim, nowMs),
     markDispatched: queue.noteDispatched,
