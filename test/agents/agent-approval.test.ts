@@ -3,18 +3,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { errorOf, useTool, type ToolResult } from "./agent-client.ts";
-import {
-  canAsk,
-  cheap,
-  config,
-  creditUsd,
-  dear,
-  snapshotMicros,
-  tagMicros,
-  useApprovals,
-  yes,
-  type Handle,
-} from "./approvals.ts";
+import { snapshotMicros, tagMicros } from "./agent-purchases.ts";
+import { canAsk, cheap, config, creditUsd, dear, useApprovals, yes, type Handle } from "./approvals.ts";
 import type { Store } from "../../gateway/src/books/store.ts";
 import { InDoubt } from "../../gateway/src/ledger/store-errors.ts";
 import { openTestGateway } from "../support/test-gateway.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { errorOf, useTool, type ToolResult } from "./agent-client.ts";
-import { snapshot, snapshotMicros, tag, tagMicros, usePurchases } from "./agent-purchases.ts";
+import { snapshot, snapshotMicros, tag, tagMicros, usePurchases, video } from "./agent-purchases.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
@@ -113,17 +113,11 @@ describe("a batch", () => {
     ["a task that is still to be paid", "accepted", {}],
     ["a task that may have been created", "failed", { mode: "close" }],
   ])("keeps of its total what %s may cost, even when prices rise while it runs", async (_, status, fault) => {
-    const video = {
-      operation_id: "video.synthesis.create",
-      arguments: {
-        model: "wan2.6-t2v",
-        input: { prompt: "[stuck] a red fox" },
-        parameters: { size: "1280*720", duration: 5 },
-      },
-      max_price_usd: 0.9,
-    };
     await gateway.sandbox.fault({ vendor: "dashscope", latency_ms: 2_500, times: 1, ...fault });
-    const running = batch({ calls: [video, snapshot(0.9)], max_total_price_usd: 0.548 });
+    const running = batch({
+      calls: [video(0.9, "[stuck] a red fox"), snapshot(0.9)],
+      max_total_price_usd: 0.548,
+    });
     await until(async () => (await gateway.balance(account)).held > 0);
     await gateway.store.accounts.update(account.accountId, { planMultiplierPpm: 1_500_000n });
     const done = await running;

@@ -9,7 +9,8 @@ import {
   type OldClient,
   type ToolResult,
 } from "./agent-client.ts";
-import { canAsk, creditUsd, dear, snapshotMicros, useApprovals, yes, type Handle } from "./approvals.ts";
+import { snapshotMicros } from "./agent-purchases.ts";
+import { canAsk, creditUsd, dear, useApprovals, yes, type Handle } from "./approvals.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import { createPerson } from "../sign-in/oauth-person.ts";
 

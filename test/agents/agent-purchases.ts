@@ -20,6 +20,12 @@ export const tag = (max: number, more: object = {}) => ({
   max_price_usd: max,
   ...more,
 });
+export const video = (max: number, prompt: string, more: object = {}) => ({
+  operation_id: "video.synthesis.create",
+  arguments: { model: "wan2.6-t2v", input: { prompt }, parameters: { size: "1280*720", duration: 5 } },
+  max_price_usd: max,
+  ...more,
+});
 
 /** To be called once in a file of tests; the books are audited after the last of them. */
 export async function usePurchases() {

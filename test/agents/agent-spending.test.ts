@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Store } from "../../gateway/src/books/store.ts";
 import { InDoubt, StoreBusy } from "../../gateway/src/ledger/store-errors.ts";
 import { askModern, errorOf, openOldClient, useTool } from "./agent-client.ts";
-import { snapshot, snapshotMicros, usePurchases } from "./agent-purchases.ts";
+import { snapshot, snapshotMicros, usePurchases, video } from "./agent-purchases.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import { withFailpoint } from "../crashes/failpoints.ts";
 import { openGatewayProcess } from "../support/gateway-process.ts";
@@ -484,18 +484,9 @@ describe("an end that the store did not take", () => {
 });
 
 test("a repeated creation of a video names the task that there is, and the request that has its receipt", async () => {
-  const video = {
-    operation_id: "video.synthesis.create",
-    arguments: {
-      model: "wan2.6-t2v",
-      input: { prompt: "a fox" },
-      parameters: { size: "1280*720", duration: 5 },
-    },
-    max_price_usd: 1,
-    idempotency_key: "fox",
-  };
-  const { task, request_id } = (await use(video)).structuredContent;
-  const again = (await use(video)).structuredContent;
+  const fox = video(1, "a fox", { idempotency_key: "fox" });
+  const { task, request_id } = (await use(fox)).structuredContent;
+  const again = (await use(fox)).structuredContent;
   expect(again).toMatchObject({ status: "accepted", request_id, task: task as object });
   expect((await gateway.receipt(account, String(request_id))).operation_id).toBe("video.synthesis.create");
 });
@@ -523,16 +514,7 @@ test("an agent whose video was created but could not be written down yet is not 
   });
   try {
     const owner = await faulty.openAccount({ creditUsd: "5" });
-    const video = {
-      operation_id: "video.synthesis.create",
-      arguments: {
-        model: "wan2.6-t2v",
-        input: { prompt: "a fox" },
-        parameters: { size: "1280*720", duration: 5 },
-      },
-      max_price_usd: 1,
-    };
-    const { structuredContent } = await useTool(`${faulty.url}/mcp`, owner.key, "use", video);
+    const { structuredContent } = await useTool(`${faulty.url}/mcp`, owner.key, "use", video(1, "a fox"));
     expect(structuredContent).toMatchObject({ status: "failed", error: { charged: "unknown" } });
     // A stop waits until it is written, and whoever looks at the log can ask the vendor.
     expect(faulty.gateway.callsInFlight()).toBe(1);

@@ -9,8 +9,6 @@ import { createPerson } from "../sign-in/oauth-person.ts";
 /** What may cost more than 4 cents needs a person here; a snapshot costs 4.8. */
 export const config = "mcp: { auto_approve_usd: 0.04 }";
 export const creditUsd = "5";
-export const snapshotMicros = 48_000;
-export const tagMicros = 1_450;
 
 export const dear = (ticker = "AAPL", max = 0.1) => ({
   operation_id: "financial.metrics.snapshot",

@@ -2,7 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { errorOf, useTool } from "./agent-client.ts";
-import { dear, snapshotMicros, useApprovals } from "./approvals.ts";
+import { snapshotMicros } from "./agent-purchases.ts";
+import { dear, useApprovals } from "./approvals.ts";
 
 const { gateway, account, mcp, spent, askElsewhere, decide } = await useApprovals();
 
