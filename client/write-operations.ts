@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
 import { isSold, takesIdempotencyKey, type Operation } from "../gateway/src/operation/operation.ts";
-import { streamingOf } from "../gateway/src/operation/streaming.ts";
+import { streamsWhen } from "../gateway/src/operation/streams-when.ts";
 import { joinInputs, printOperations, type PrintedOperation } from "./print-operations.ts";
 import { convertSchema, type Schema } from "./print-types.ts";
 import { usualNames, type OperationFacts } from "./src/operation-facts.ts";
@@ -49,7 +49,7 @@ function printedOf(operation: Operation, convert: Convert): PrintedOperation {
 
 function factsOf(operation: Operation, { properties = {} }: Schema): OperationFacts {
   const { method, path, price, body } = operation;
-  const streams = streamingOf(operation);
+  const streams = streamsWhen(operation);
   const inQuery = body ? Object.keys(properties) : "all";
   return {
     method,

@@ -19,7 +19,7 @@ import type { Limiter } from "./limits/limiter.ts";
 import { bringIntoForce } from "./offer/in-force.ts";
 import { listUpstreams, type Offer } from "./offer/offer.ts";
 import type { Catalogue } from "./operation/catalogue.ts";
-import type { Forwarder } from "./operation/upstream.ts";
+import type { Forwarder } from "./operation/forwarder.ts";
 import { systemBytes, systemChance } from "./platform/chance.ts";
 import type { Clock } from "./platform/clock.ts";
 import type { HttpRequest } from "./platform/http-request.ts";

@@ -28,7 +28,7 @@ import { firstCall } from "./offer/first-call.ts";
 import type { Offer } from "./offer/offer.ts";
 import { tellOffer } from "./offer/tell-offer.ts";
 import type { Catalogue } from "./operation/catalogue.ts";
-import type { Forwarder } from "./operation/upstream.ts";
+import type { Forwarder } from "./operation/forwarder.ts";
 import type { Clock } from "./platform/clock.ts";
 import { ConfigError } from "./platform/config-error.ts";
 import type { Log } from "./platform/log.ts";

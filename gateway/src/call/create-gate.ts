@@ -8,7 +8,7 @@ import type { PlatformClient } from "../links/platform-client.ts";
 import { createVault } from "../links/vault.ts";
 import type { Offer } from "../offer/offer.ts";
 import { createBooks } from "../books/create-books.ts";
-import type { Forwarder } from "../operation/upstream.ts";
+import type { Forwarder } from "../operation/forwarder.ts";
 import type { Clock } from "../platform/clock.ts";
 import { createDeadlines } from "../platform/deadlines.ts";
 import type { InFlight } from "../platform/in-flight.ts";

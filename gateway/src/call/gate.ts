@@ -4,7 +4,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { LinkDesk } from "../links/link-desk.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { Books } from "../operation/books.ts";
-import type { Forwarder } from "../operation/upstream.ts";
+import type { Forwarder } from "../operation/forwarder.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
 import type { Log } from "../platform/log.ts";

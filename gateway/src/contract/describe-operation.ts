@@ -2,7 +2,7 @@ import { offeredExample } from "../offer/example-request.ts";
 import type { OfferedOperation } from "../offer/offer.ts";
 import type { Names } from "../operation/names.ts";
 import type { Example, Operation } from "../operation/operation.ts";
-import { streamingOf } from "../operation/streaming.ts";
+import { streamsWhen } from "../operation/streams-when.ts";
 import { keyHeaderOf } from "../platform/dialect.ts";
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
 import type { Components } from "./components.ts";
@@ -18,7 +18,7 @@ export function describeOperation(
 ): JsonObject {
   const { operation, path } = offered;
   const example = offeredExample(offered);
-  const streaming = streamingOf(operation);
+  const streaming = streamsWhen(operation);
   const parameters = [
     ...pathParameters(operation, path, example),
     ...queryParameters(operation, example, components),

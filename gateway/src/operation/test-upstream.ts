@@ -1,6 +1,7 @@
 // An upstream, and a request to one, for tests that need them; each says what it cares about.
 
-import type { Dispatch, Upstream } from "./upstream.ts";
+import type { Dispatch } from "./forwarder.ts";
+import type { Upstream } from "./upstream.ts";
 
 export const testUpstream = (cared: Partial<Upstream> = {}): Upstream => ({
   name: "one",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { testUpstream } from "../operation/test-upstream.ts";
-import type { Exchanged } from "../operation/upstream.ts";
+import type { Exchanged } from "../operation/exchanged.ts";
 import { createUpstreamHealth, verdictOf, verdictOfStream } from "./upstream-health.ts";
 
 describe("the breaker itself", () => {

@@ -1,4 +1,5 @@
-import type { Exchanged, Upstream } from "../operation/upstream.ts";
+import type { Exchanged } from "../operation/exchanged.ts";
+import type { Upstream } from "../operation/upstream.ts";
 
 /** How a call is let through: like any other, as the one trial of an upstream that was paused, or not at all. */
 export type Admittance = "free" | "trial" | "paused";

@@ -1,5 +1,6 @@
 import { jsonIn, roughTextOf } from "./answers/answer-text.ts";
-import { isSuccessStatus, type Upstream } from "../operation/upstream.ts";
+import { isSuccessStatus } from "../operation/exchanged.ts";
+import type { Upstream } from "../operation/upstream.ts";
 import type { VendorListing } from "../operation/vendor-listing.ts";
 import { createHttpClient, type HttpClient, type HttpOutcome } from "./http/http-client.ts";
 import { aboutOurKey, type Listing, type Protocol } from "./protocol.ts";

@@ -1,12 +1,6 @@
-import {
-  isSuccessStatus,
-  type ActingFor,
-  type Dispatch,
-  type Exchanged,
-  type Forwarder,
-  type PreparedCall,
-  type Upstream,
-} from "../operation/upstream.ts";
+import { type Exchanged, isSuccessStatus } from "../operation/exchanged.ts";
+import type { Dispatch, Forwarder, PreparedCall } from "../operation/forwarder.ts";
+import type { ActingFor, Upstream } from "../operation/upstream.ts";
 import { jsonIn, roughTextOf } from "./answers/answer-text.ts";
 import type { HttpClient, HttpOutcome, HttpStream, OutcomeReader } from "./http/http-client.ts";
 import { Inexpressible, type SseEvent } from "./dialects/dialect.ts";

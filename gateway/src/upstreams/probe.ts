@@ -1,4 +1,4 @@
-import type { NoAnswerReason } from "../operation/upstream.ts";
+import type { NoAnswerReason } from "../operation/exchanged.ts";
 import { createHttpClient } from "./http/http-client.ts";
 
 /** A person waits. */

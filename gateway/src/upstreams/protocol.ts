@@ -1,5 +1,7 @@
 import type { ExchangeName } from "../operation/service.ts";
-import type { Dispatch, HiddenFailure, TokenReading } from "../operation/upstream.ts";
+import type { HiddenFailure } from "../operation/exchanged.ts";
+import type { Dispatch } from "../operation/forwarder.ts";
+import type { TokenReading } from "../operation/token-reading.ts";
 import type { JsonObject } from "../platform/json.ts";
 import type { Quantities } from "../prices/quantities.ts";
 import type { StreamRules } from "./streams/frame-passer.ts";

@@ -1,4 +1,5 @@
-import { leavesInDoubt, neverSent, type ExchangedWhole, type Upstream } from "../../operation/upstream.ts";
+import { type ExchangedWhole, leavesInDoubt, neverSent } from "../../operation/exchanged.ts";
+import type { Upstream } from "../../operation/upstream.ts";
 import { refuse } from "../../platform/refusals.ts";
 import { creditPauseSeconds } from "../../routing/upstream-health.ts";
 import type { Answer } from "../call.ts";

@@ -2,7 +2,7 @@ import type { Credential } from "../../keys/keys.ts";
 import { toldOfLimit } from "../../limits/hit-limit.ts";
 import type { CallInput } from "../../operation/call-input.ts";
 import type { TaskOperation } from "../../operation/operation.ts";
-import { wholeOf } from "../../operation/upstream.ts";
+import { wholeOf } from "../../operation/exchanged.ts";
 import { refuse } from "../../platform/refusals.ts";
 import { asksPerSecond } from "../../tasks/poll-floor.ts";
 import { taskResource } from "../../tasks/task-resource.ts";

@@ -3,7 +3,7 @@ import { refuseSuspended } from "../../ledger/refuse-suspended.ts";
 import type { OfferedOperation } from "../../offer/offer.ts";
 import type { CallInput } from "../../operation/call-input.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
-import { neverSent, wholeOf, type Exchanged, type ExchangedWhole } from "../../operation/upstream.ts";
+import { type Exchanged, type ExchangedWhole, neverSent, wholeOf } from "../../operation/exchanged.ts";
 import { unused, verdictOf } from "../../routing/upstream-health.ts";
 import type { Answer, Call } from "../call.ts";
 import type { Gate } from "../gate.ts";

@@ -1,5 +1,5 @@
 import { refuseEarlier } from "../../ledger/refuse-earlier.ts";
-import { isSuccess, leavesInDoubt, neverSent } from "../../operation/upstream.ts";
+import { isSuccess, leavesInDoubt, neverSent } from "../../operation/exchanged.ts";
 import { readBegunWork } from "../../tasks/read-task-report.ts";
 import type { BegunTask } from "../../tasks/task-book.ts";
 import { pollAfterMs } from "../../tasks/task-rules.ts";

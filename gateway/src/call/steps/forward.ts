@@ -2,14 +2,13 @@ import type { Attempt, AttemptOutcome } from "../../ledger/call-record.ts";
 import type { Acting } from "../../links/act-for.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
 import {
-  neverSent,
-  type ActingFor,
+  type BegunStream,
   type Exchanged,
   type ExchangedWhole,
   type HiddenFailure,
-  type Streaming,
-  type Upstream,
-} from "../../operation/upstream.ts";
+  neverSent,
+} from "../../operation/exchanged.ts";
+import type { ActingFor, Upstream } from "../../operation/upstream.ts";
 import type { CallRefused } from "../../platform/refusals.ts";
 import { unused, verdictOf, type Admittance } from "../../routing/upstream-health.ts";
 import type { Call } from "../call.ts";
@@ -28,7 +27,7 @@ export interface AttemptedWhole extends Tried {
 }
 
 export interface AttemptedStream extends Tried {
-  readonly exchanged: Streaming;
+  readonly exchanged: BegunStream;
   /** How its upstream was entered: the stream has still to show how that is left. */
   readonly entry: Admittance;
 }

@@ -1,5 +1,6 @@
 import { nameAt } from "../../offer/name-at.ts";
-import type { PreparedCall, Unsayable, Upstream } from "../../operation/upstream.ts";
+import type { PreparedCall, Unsayable } from "../../operation/forwarder.ts";
+import type { Upstream } from "../../operation/upstream.ts";
 import { refuse } from "../../platform/refusals.ts";
 import { chooseRoute } from "../../routing/route.ts";
 import type { Gate } from "../gate.ts";

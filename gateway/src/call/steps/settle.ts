@@ -2,7 +2,7 @@ import { countCharge } from "../../ledger/count-charge.ts";
 import type { Resolved } from "../../ledger/ledger.ts";
 import { NotWritten } from "../../ledger/store-errors.ts";
 import { valuePico } from "../../prices/terms.ts";
-import { neverSent, type Exchanged, type ExchangedWhole } from "../../operation/upstream.ts";
+import { type Exchanged, type ExchangedWhole, neverSent } from "../../operation/exchanged.ts";
 import type { Answer } from "../call.ts";
 import { endLater, freedBy, takeBackLater, type Tried } from "../later/end-later.ts";
 import type { Attempted, AttemptedWhole } from "./forward.ts";

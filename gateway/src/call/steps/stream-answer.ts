@@ -1,4 +1,4 @@
-import type { StreamRelay, StreamTaker } from "../../operation/upstream.ts";
+import type { StreamRelay, StreamTaker } from "../../operation/stream-relay.ts";
 import type { Deadline, Waiting } from "../../platform/deadlines.ts";
 import { callerLeft, callerStalled, type AttemptOutcome } from "../../ledger/call-record.ts";
 import { streamWords, type StreamWords } from "../../platform/dialect-words.ts";

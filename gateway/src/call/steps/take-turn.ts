@@ -1,6 +1,7 @@
 import { seenAt, tighter, upstreamRequests } from "../../limits/call-limits.ts";
 import type { RateWant, Standing, Take, Want } from "../../limits/limiter.ts";
-import type { PreparedCall, Upstream } from "../../operation/upstream.ts";
+import type { PreparedCall } from "../../operation/forwarder.ts";
+import type { Upstream } from "../../operation/upstream.ts";
 import { unused, type Admittance } from "../../routing/upstream-health.ts";
 import type { Call } from "../call.ts";
 import type { Gate } from "../gate.ts";

@@ -5,7 +5,7 @@ import { logCall } from "../../call/news/log-call.ts";
 import { runCall } from "../../call/run-call.ts";
 import { tighter } from "../../limits/call-limits.ts";
 import { isAboutTask } from "../../operation/operation.ts";
-import { isSuccessStatus } from "../../operation/upstream.ts";
+import { isSuccessStatus } from "../../operation/exchanged.ts";
 import type { JsonObject } from "../../platform/json.ts";
 import { describeError } from "../../platform/log.ts";
 import type { Micros } from "../../platform/money.ts";

@@ -1,6 +1,6 @@
 // Errors that vendors tell with the status of a success.
 
-import type { HiddenFailure } from "../../operation/upstream.ts";
+import type { HiddenFailure } from "../../operation/exchanged.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { isErrorTold } from "../dialects/dialect-errors.ts";
 

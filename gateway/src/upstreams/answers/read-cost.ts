@@ -1,6 +1,6 @@
 import { costUnit } from "../../operation/price.ts";
 import { quantityMax } from "../../prices/quantities.ts";
-import type { TokenReading } from "../../operation/upstream.ts";
+import type { TokenReading } from "../../operation/token-reading.ts";
 
 /** Beyond twelve places there is only the noise of the vendor's own arithmetic. */
 const places = 12;

@@ -1,4 +1,6 @@
-import { isSuccessStatus, type ActingFor, type Dispatch, type Exchanged } from "../../operation/upstream.ts";
+import { type Exchanged, isSuccessStatus } from "../../operation/exchanged.ts";
+import type { Dispatch } from "../../operation/forwarder.ts";
+import type { ActingFor } from "../../operation/upstream.ts";
 import { exactTextOf, jsonIn, roughTextOf } from "./answer-text.ts";
 import { withExactArguments } from "../dialects/exact-json.ts";
 import type { HttpOutcome } from "../http/http-client.ts";

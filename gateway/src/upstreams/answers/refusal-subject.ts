@@ -1,4 +1,4 @@
-import type { Refused } from "../../operation/upstream.ts";
+import type { WithheldRefusal } from "../../operation/withheld-refusal.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
 import { detailsCodeOf, errorIn, hiddenErrorStatus, statusSaidIn } from "./hidden-error.ts";
@@ -19,7 +19,11 @@ function refusalSubject(status: number, json: unknown): "content" | "credit" | "
 }
 
 /** What is made of a refusal that is not passed on as it came; undefined for any other. */
-export function refusedOf(status: number, json: unknown, retryAfterSeconds?: number): Refused | undefined {
+export function refusedOf(
+  status: number,
+  json: unknown,
+  retryAfterSeconds?: number,
+): WithheldRefusal | undefined {
   const subject = refusalSubject(status, json);
   const outOfCredit = subject === "credit" || undefined;
   if (status === 429) return { kind: "rate_limited", status, retryAfterSeconds, outOfCredit };
@@ -29,7 +33,11 @@ export function refusedOf(status: number, json: unknown, retryAfterSeconds?: num
 }
 
 /** What is made of one that only its vendor's own words tell to be about the operator. */
-export function refusedInWords(status: number, json: unknown, words: OperatorWords): Refused | undefined {
+export function refusedInWords(
+  status: number,
+  json: unknown,
+  words: OperatorWords,
+): WithheldRefusal | undefined {
   // Inside an answer of success some of these say no status; with one of their own they are 400.
   const meant = status === hiddenErrorStatus ? 400 : status;
   if (words.isAboutOperator?.(meant, json) !== true) return undefined;
@@ -38,7 +46,7 @@ export function refusedInWords(status: number, json: unknown, words: OperatorWor
 }
 
 /** A refusal in the middle of an answer; undefined where it is the caller's to know. */
-export function withheldRefusal(json: JsonObject, words: OperatorWords): Refused | undefined {
+export function withheldRefusal(json: JsonObject, words: OperatorWords): WithheldRefusal | undefined {
   const status = statusSaidIn(json);
   return isAboutOperator(status, json) ? refusedOf(status, json) : refusedInWords(status, json, words);
 }

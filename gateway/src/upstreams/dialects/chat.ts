@@ -1,7 +1,7 @@
 // A conversation with a model, in words of ours. Three vendors speak three dialects; each is read into this
 // and written from it, so any dialect can be served by any vendor without nine translations.
 
-import type { Refused } from "../../operation/upstream.ts";
+import type { WithheldRefusal } from "../../operation/withheld-refusal.ts";
 import type { JsonObject } from "../../platform/json.ts";
 
 export interface ChatRequest {
@@ -191,5 +191,5 @@ export type ChatEvent =
       readonly code?: string;
       readonly message: string;
       /** What it said of the operator's key or credit, which is withheld from the caller. */
-      readonly refused?: Refused;
+      readonly refused?: WithheldRefusal;
     };

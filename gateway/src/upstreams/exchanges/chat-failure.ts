@@ -1,4 +1,4 @@
-import type { HiddenFailure } from "../../operation/upstream.ts";
+import type { HiddenFailure } from "../../operation/exchanged.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { choiceError, hasWritten } from "../dialects/openai/answer-members.ts";
 import { saysError, statusSaidIn } from "../answers/hidden-error.ts";

@@ -1,4 +1,4 @@
-import type { Dispatch } from "../../operation/upstream.ts";
+import type { Dispatch } from "../../operation/forwarder.ts";
 import { objectIn } from "../answers/answer-text.ts";
 import { failureIn } from "./chat-failure.ts";
 import { oddUsage } from "./chat-tokens.ts";

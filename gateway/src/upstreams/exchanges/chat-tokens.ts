@@ -1,4 +1,4 @@
-import type { TokenReading } from "../../operation/upstream.ts";
+import type { TokenReading } from "../../operation/token-reading.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import type { ChatAnswer } from "../dialects/chat.ts";
 import type { NativeChat } from "./native-chat.ts";

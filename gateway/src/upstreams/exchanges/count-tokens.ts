@@ -1,7 +1,7 @@
 // How many tokens a conversation would be, free of charge: the vendor of the model says it where it can, in whichever
 // dialect it is asked; a vendor that has no such service is estimated for.
 
-import type { Dispatch } from "../../operation/upstream.ts";
+import type { Dispatch } from "../../operation/forwarder.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import type { ChatPart, ChatRequest } from "../dialects/chat.ts";
 import { writeFor } from "../dialects/callers-names.ts";

@@ -1,4 +1,4 @@
-import type { Dispatch } from "../../operation/upstream.ts";
+import type { Dispatch } from "../../operation/forwarder.ts";
 import type { JsonObject } from "../../platform/json.ts";
 import type { Dialect, WriteContext } from "../dialects/dialect.ts";
 import type { SseFrame } from "../streams/sse.ts";

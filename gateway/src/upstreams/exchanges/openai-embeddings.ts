@@ -1,4 +1,4 @@
-import type { TokenReading } from "../../operation/upstream.ts";
+import type { TokenReading } from "../../operation/token-reading.ts";
 import { isJsonObject } from "../../platform/json.ts";
 import { hiddenFailureIn } from "../answers/hidden-error.ts";
 import type { Exchange } from "../protocol.ts";

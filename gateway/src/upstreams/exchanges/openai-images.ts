@@ -1,5 +1,5 @@
 import type { Quantities } from "../../prices/quantities.ts";
-import type { TokenReading } from "../../operation/upstream.ts";
+import type { TokenReading } from "../../operation/token-reading.ts";
 import { isJsonObject } from "../../platform/json.ts";
 import { hiddenFailureIn } from "../answers/hidden-error.ts";
 import type { Exchange } from "../protocol.ts";

@@ -1,7 +1,8 @@
 // OpenAI's Responses: its own callers speak it, so requests, answers and events pass as they come; only the limit
 // that the hold was computed from is added, and usage is read on the way.
 
-import type { HiddenFailure, TokenReading } from "../../operation/upstream.ts";
+import type { HiddenFailure } from "../../operation/exchanged.ts";
+import type { TokenReading } from "../../operation/token-reading.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { objectIn } from "../answers/answer-text.ts";
 import type { ChatEvent, ChatUsage } from "../dialects/chat.ts";

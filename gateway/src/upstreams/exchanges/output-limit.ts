@@ -1,5 +1,5 @@
 import { limitWordFor, type LimitWord } from "../../operation/limit-word.ts";
-import type { Dispatch } from "../../operation/upstream.ts";
+import type { Dispatch } from "../../operation/forwarder.ts";
 import { isOpenAiItself } from "../../operation/vendor-addresses.ts";
 import type { JsonObject } from "../../platform/json.ts";
 

@@ -1,7 +1,8 @@
 // Deep research, whoever does it: the same question in, the same answer out.
 
 import { costUnit } from "../../operation/price.ts";
-import type { Dispatch, HiddenFailure } from "../../operation/upstream.ts";
+import type { HiddenFailure } from "../../operation/exchanged.ts";
+import type { Dispatch } from "../../operation/forwarder.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { errorBodyOf } from "../dialects/dialect-errors.ts";
 import { hiddenFailureIn, statusSaidIn } from "../answers/hidden-error.ts";

@@ -1,6 +1,6 @@
 // What a caller of one dialect is shown of what another vendor's model thought.
 
-import type { Dispatch } from "../../operation/upstream.ts";
+import type { Dispatch } from "../../operation/forwarder.ts";
 import { isJsonObject } from "../../platform/json.ts";
 import type { ChatAnswer, ChatEvent } from "../dialects/chat.ts";
 import type { Dialect } from "../dialects/dialect.ts";

@@ -1,4 +1,4 @@
-import { isSuccessStatus, type NoAnswerReason } from "../../operation/upstream.ts";
+import { isSuccessStatus, type NoAnswerReason } from "../../operation/exchanged.ts";
 import type { Deadline, Waiting } from "../../platform/deadlines.ts";
 import type { Connection, ConnectionUser } from "./connection.ts";
 import type { ConnectionPool } from "./connection-pool.ts";

@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from "bun:test";
 import type { Socket } from "node:net";
-import type { NoAnswerReason } from "../../operation/upstream.ts";
+import type { NoAnswerReason } from "../../operation/exchanged.ts";
 import { expectWithin } from "../../platform/test-within.ts";
 import { createHttpClient } from "./http-client.ts";
 import { answer, createRawVendors, noAnswer, post } from "./test-raw-vendors.ts";

@@ -1,7 +1,7 @@
 // Vendors that speak byte by byte, and how their answers look to who asked with the client.
 
 import { createServer, type AddressInfo, type Socket } from "node:net";
-import type { NoAnswerReason } from "../../operation/upstream.ts";
+import type { NoAnswerReason } from "../../operation/exchanged.ts";
 import type { HttpClient, HttpOutcome } from "./http-client.ts";
 
 type Serve = (socket: Socket, received: string, connection: number) => void;

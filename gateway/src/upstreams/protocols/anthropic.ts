@@ -7,7 +7,7 @@ import type { NativeChat } from "../exchanges/native-chat.ts";
 import type { Protocol } from "../protocol.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { countTokens } from "../exchanges/count-tokens.ts";
-import type { Dispatch } from "../../operation/upstream.ts";
+import type { Dispatch } from "../../operation/forwarder.ts";
 import { markStart } from "../dialects/marks.ts";
 import { nativeBody } from "../exchanges/native-body.ts";
 import { detailsCodeOf, errorIn } from "../answers/hidden-error.ts";

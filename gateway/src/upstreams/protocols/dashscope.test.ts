@@ -3,7 +3,7 @@ import { openDashScopeDouble, type DashScopeDouble } from "../../../../test/doub
 import { headerValues } from "../../../../test/doubles/http-wire.ts";
 import { openAttackerListener } from "../../../../test/doubles/vendor-double.ts";
 import { testDispatch, testUpstream } from "../../operation/test-upstream.ts";
-import type { Exchanged } from "../../operation/upstream.ts";
+import type { Exchanged } from "../../operation/exchanged.ts";
 import type { ExchangeName } from "../../operation/service.ts";
 import { createForwarder } from "../forwarder.ts";
 import { createHttpClient } from "../http/http-client.ts";

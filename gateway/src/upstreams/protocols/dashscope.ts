@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
-import type { Dispatch } from "../../operation/upstream.ts";
+import type { Dispatch } from "../../operation/forwarder.ts";
 import { isoTime } from "../../platform/clock.ts";
 import type { Exchange, Protocol } from "../protocol.ts";
 import { nativeBody } from "../exchanges/native-body.ts";

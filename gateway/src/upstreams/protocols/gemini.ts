@@ -1,5 +1,5 @@
 import type { CallInput } from "../../operation/call-input.ts";
-import type { Dispatch } from "../../operation/upstream.ts";
+import type { Dispatch } from "../../operation/forwarder.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { chatExchange } from "../exchanges/chat-exchange.ts";
 import { readErrorMessage } from "../dialects/dialect-errors.ts";

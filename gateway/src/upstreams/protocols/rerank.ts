@@ -1,4 +1,5 @@
-import type { Dispatch, TokenReading } from "../../operation/upstream.ts";
+import type { Dispatch } from "../../operation/forwarder.ts";
+import type { TokenReading } from "../../operation/token-reading.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { hiddenFailureIn } from "../answers/hidden-error.ts";
 import type { Exchange, Protocol } from "../protocol.ts";

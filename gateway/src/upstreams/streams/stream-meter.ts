@@ -1,5 +1,6 @@
 import type { Quantities } from "../../prices/quantities.ts";
-import type { Refused, TokenReading } from "../../operation/upstream.ts";
+import type { TokenReading } from "../../operation/token-reading.ts";
+import type { WithheldRefusal } from "../../operation/withheld-refusal.ts";
 import type { ChatEvent, ChatUsage } from "../dialects/chat.ts";
 
 /** A vendor that is odd in one event is often odd in all of them; the first ones say how. */
@@ -20,7 +21,7 @@ export class StreamMeter {
   readonly #bytesOfParts = new Map<number, number>();
   #stopped = false;
   #failed = false;
-  #refused: Refused | undefined;
+  #refused: WithheldRefusal | undefined;
   /** Figures told before the end are not the last word, unless nothing came after them: some count one token at the start. */
   #usageIsFinal = false;
   #bytesUntilUsage = 0;
@@ -44,7 +45,7 @@ export class StreamMeter {
   }
 
   /** What the vendor said of the operator when it gave up. */
-  get refused(): Refused | undefined {
+  get refused(): WithheldRefusal | undefined {
     return this.#refused;
   }
 

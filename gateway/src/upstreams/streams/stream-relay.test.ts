@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { testDispatch, testUpstream } from "../../operation/test-upstream.ts";
-import type { Dispatch, TokenReading } from "../../operation/upstream.ts";
+import type { Dispatch } from "../../operation/forwarder.ts";
+import type { TokenReading } from "../../operation/token-reading.ts";
 import type { HttpStream } from "../http/http-stream.ts";
 import { protocols } from "../protocols.ts";
 import { createStreamRelay } from "./stream-relay.ts";

@@ -1,4 +1,4 @@
-import type { StreamRelay, StreamTaker } from "../../operation/upstream.ts";
+import type { StreamRelay, StreamTaker } from "../../operation/stream-relay.ts";
 import { FramePasser, type StreamRules } from "./frame-passer.ts";
 import type { HttpStream, StreamEnding, StreamReader } from "../http/http-stream.ts";
 import { FrameCutter, type FrameRoom } from "./sse.ts";

@@ -4,10 +4,10 @@ import { isSold, type Operation } from "./operation.ts";
  * What decides whether an answer comes piece by piece: `always` it does, `flag` when the body says `stream: true`,
  * `sometimes` by words of its own.
  */
-export type Streaming = "always" | "flag" | "sometimes";
+export type StreamsWhen = "always" | "flag" | "sometimes";
 
 /** Undefined for an operation that never streams. */
-export function streamingOf(operation: Operation): Streaming | undefined {
+export function streamsWhen(operation: Operation): StreamsWhen | undefined {
   if (!isSold(operation) || !operation.streams) return undefined;
   const { streams } = operation;
   const input = { query: {}, params: {}, rawQuery: "", rawBody: new Uint8Array() };
