@@ -426,7 +426,7 @@ export const mutants = [
   {
     name: "a vendor that refuses to be asked for its figures is asked for them",
     file: "gateway/src/upstreams/protocols/openai.ts",
-    find: 'upstream.streamUsage !== "never"',
+    find: 'upstream.streamUsage === "ask"',
     replace: "true",
     tests: ["test/streams/stream-usage.test.ts"],
   },

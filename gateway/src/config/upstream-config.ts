@@ -4,34 +4,10 @@ import type { LinkSettings, Upstream } from "../operation/upstream.ts";
 import { httpBase, httpUrl } from "./http-url.ts";
 import { modelName } from "./model-config.ts";
 import { count, numeric } from "./numbers.ts";
-import {
-  checkRequest,
-  credential,
-  ownRequestOf,
-  requestMembers,
-  type OwnRequest,
-} from "./upstream-request.ts";
+import { checkRequest, credential, ownRequestOf, requestMembers } from "./upstream-request.ts";
 
-export interface UpstreamConfig extends OwnRequest {
-  readonly protocol: string;
-  readonly url: string;
-  readonly quotaRpm: number | undefined;
-  readonly pollQps: number;
-  readonly timeoutMs: number | undefined;
-  readonly transport: "native" | "managed";
-  readonly weight: number;
-  readonly onCallerLeft: "drain" | "abort";
-  /** What becomes of calls for tools that the vendor runs, for whose cost nothing here has a price or a bound. */
-  readonly hostedTools: "refuse" | "allow";
-  /** OpenAI's word by which it is told the most that a model may write; undefined when nobody said. */
-  readonly outputLimit: Upstream["outputLimit"];
-  /** Whether it is asked to tell at the end of a stream what it used, which some vendors of OpenAI's dialect refuse. */
-  readonly streamUsage: "ask" | "never";
-  /** Which models without a `via` of their own it has; undefined when nobody said, and then all of its protocol. */
-  readonly models: ReadonlySet<string> | undefined;
-  /** Undefined when the addresses or the client it takes are not all written. */
-  readonly link: LinkSettings | undefined;
-}
+/** An upstream as it is written; its name is where it stands. */
+export type UpstreamConfig = Omit<Upstream, "name" | "sandbox">;
 
 /** Half of what the strictest vendor allows an account, which may have other programs that ask. */
 const pollQpsUsual = 10;

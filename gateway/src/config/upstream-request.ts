@@ -127,7 +127,7 @@ export function checkRequest(written: Written, context: z.core.$RefinementCtx): 
   }
 }
 
-export type OwnRequest = Pick<Upstream, "key" | "keyHeader" | "headers" | "query" | "secrets">;
+type OwnRequest = Pick<Upstream, "key" | "keyHeader" | "headers" | "query" | "secrets">;
 
 /** As it is sent, so that nothing is left to do for a call. */
 export function ownRequestOf(written: Written): OwnRequest {

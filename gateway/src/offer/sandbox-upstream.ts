@@ -7,9 +7,13 @@ const sandboxPollQps = 20;
 export const sandboxUpstream = (protocol: string, sandboxUrl: string): Upstream => ({
   name: `sandbox-${protocol}`,
   protocol,
-  ...(protocol === "x" ? sandboxPlatform(`${sandboxUrl}/x/2`) : { url: `${sandboxUrl}/${protocol}` }),
+  ...(protocol === "x"
+    ? sandboxPlatform(`${sandboxUrl}/x/2`)
+    : { url: `${sandboxUrl}/${protocol}`, link: undefined }),
   key: "sandbox",
   keyHeader: usualKeyHeader(protocol),
+  headers: undefined,
+  query: undefined,
   secrets: [],
   transport: usualTransport(protocol),
   timeoutMs: undefined,
@@ -17,6 +21,10 @@ export const sandboxUpstream = (protocol: string, sandboxUrl: string): Upstream 
   pollQps: sandboxPollQps,
   weight: 1,
   onCallerLeft: "drain",
+  hostedTools: "refuse",
+  outputLimit: undefined,
+  streamUsage: "ask",
+  models: undefined,
   sandbox: true,
 });
 

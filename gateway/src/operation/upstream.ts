@@ -8,9 +8,9 @@ export interface Upstream {
   /** The header that the key travels in, lower case. */
   readonly keyHeader: string;
   /** Headers of the operator's that every request carries, by their names in lower case. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
   /** Parameters of the operator's that every address carries. */
-  readonly query?: OwnQuery | undefined;
+  readonly query: OwnQuery | undefined;
   /** What no answer may repeat to a caller: the key, and whatever else of these gives access. */
   readonly secrets: readonly string[];
   /** Decides the answer to a transport failure: 502 for native, 503 for managed. */
@@ -22,16 +22,16 @@ export interface Upstream {
   readonly weight: number;
   /** When the caller of a stream leaves: read on to the end and bill what was used, or break off and bill what passed. */
   readonly onCallerLeft: "drain" | "abort";
-  /** What becomes of calls for tools that the vendor runs; refused when nobody says. */
-  readonly hostedTools?: "refuse" | "allow";
-  /** By which of OpenAI's two words it is told the most that a model may write; by what is known of it when nobody says. */
-  readonly outputLimit?: "max_tokens" | "max_completion_tokens" | undefined;
-  /** Whether a vendor of OpenAI's dialect is asked to tell at the end of a stream what it used; asked when nobody says. */
-  readonly streamUsage?: "ask" | "never";
-  /** The models it has among those that do not say where they are served; all of its protocol when nobody says. */
-  readonly models?: ReadonlySet<string> | undefined;
-  /** For a platform whose people can link their accounts. */
-  readonly link?: LinkSettings | undefined;
+  /** What becomes of calls for tools that the vendor runs, for whose cost nothing here has a price or a bound. */
+  readonly hostedTools: "refuse" | "allow";
+  /** OpenAI's word for the most that a model may write; undefined when the operator names none, and the vendor decides. */
+  readonly outputLimit: "max_tokens" | "max_completion_tokens" | undefined;
+  /** Whether it is asked to tell at the end of a stream what it used, which some vendors of OpenAI's dialect refuse. */
+  readonly streamUsage: "ask" | "never";
+  /** Which models without a `via` of their own it has; undefined for all of its protocol. */
+  readonly models: ReadonlySet<string> | undefined;
+  /** For a platform whose people can link their accounts, once all that this takes is configured. */
+  readonly link: LinkSettings | undefined;
   readonly sandbox: boolean;
 }
 

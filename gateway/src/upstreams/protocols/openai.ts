@@ -68,7 +68,7 @@ function changes(body: JsonObject, dispatch: Dispatch): Readonly<Record<string, 
   return { ...limit, ...usageAsked(body["stream_options"]) };
 }
 
-const mayBeAsked = ({ upstream }: Dispatch): boolean => upstream.streamUsage !== "never";
+const mayBeAsked = ({ upstream }: Dispatch): boolean => upstream.streamUsage === "ask";
 
 const usageAsked = (options: unknown): Record<string, unknown> => ({
   stream_options: { ...(isJsonObject(options) ? options : {}), include_usage: true },
