@@ -95,7 +95,7 @@ export const mutants = [
   },
   {
     name: "a slot is not returned when its call ends",
-    file: "gateway/src/call/steps/share.ts",
+    file: "gateway/src/call/limits/share.ts",
     find: 'if (want.kind === "slot") return this.#limiter.freeSlot(want.name, want.holder);',
     replace: "",
     tests: ["test/callers/operation-limits.test.ts"],
@@ -256,7 +256,7 @@ export const mutants = [
   },
   {
     name: "a made-up usage shuts its caller out",
-    file: "gateway/src/call/steps/share.ts",
+    file: "gateway/src/call/limits/share.ts",
     find: "Math.min(allTokens(quantities), this.#tokensMax)",
     replace: "allTokens(quantities)",
     tests: ["test/callers/token-rate.test.ts"],

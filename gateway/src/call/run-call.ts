@@ -26,7 +26,7 @@ import { priceCall } from "./steps/price-call.ts";
 import { quote } from "./steps/quote.ts";
 import { refuseHold } from "./refusals/refuse-hold.ts";
 import { settle } from "./steps/settle.ts";
-import type { Share } from "./steps/share.ts";
+import type { Share } from "./limits/share.ts";
 import { checkMayChange } from "./steps/spend-policy.ts";
 import { streamAnswer } from "./steps/stream-answer.ts";
 import { noteQuota } from "./steps/take-turn.ts";

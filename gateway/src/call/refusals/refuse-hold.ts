@@ -3,7 +3,7 @@ import { refuseEarlier } from "../../ledger/refuse-earlier.ts";
 import { toldOfLimit } from "../../limits/hit-limit.ts";
 import { usdFromMicros, type Micros } from "../../platform/money.ts";
 import { refuse } from "../../platform/refusals.ts";
-import { checkEarlier } from "../steps/check-earlier.ts";
+import { checkEarlier } from "./check-earlier.ts";
 import type { Gate } from "../gate.ts";
 import type { PaidCall } from "../paid-call.ts";
 import { expectedMicros } from "../steps/price-call.ts";

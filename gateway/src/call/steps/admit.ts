@@ -3,14 +3,14 @@ import type { Want } from "../../limits/limiter.ts";
 import { limitsOfCaller } from "../../offer/limits-of-caller.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
 import { allTokens } from "../../prices/quantities.ts";
-import { checkEarlier } from "./check-earlier.ts";
+import { checkEarlier } from "../refusals/check-earlier.ts";
 import type { Gate } from "../gate.ts";
 import type { PaidCall } from "../paid-call.ts";
 import type { Route } from "./prepare.ts";
 import type { PricedCall } from "./price-call.ts";
 import { refuseByLimit } from "../refusals/refuse-by-limit.ts";
 import { refusePaused } from "../refusals/refuse-paused.ts";
-import { Share } from "./share.ts";
+import { Share } from "../limits/share.ts";
 import { checkMaySpend } from "./spend-policy.ts";
 import { giveTurnBack, takeTurn, type TakenTurn, type Turn } from "./take-turn.ts";
 

@@ -4,7 +4,7 @@ import { readBegunWork } from "../../tasks/read-task-report.ts";
 import type { BegunTask } from "../../tasks/task-book.ts";
 import { pollAfterMs } from "../../tasks/task-rules.ts";
 import { jsonAnswer, type Answer } from "../call.ts";
-import { findEarlier } from "./check-earlier.ts";
+import { findEarlier } from "../refusals/check-earlier.ts";
 import type { AttemptedWhole } from "./forward.ts";
 import type { Gate } from "../gate.ts";
 import type { PaidCall } from "../paid-call.ts";

@@ -10,8 +10,8 @@ import type { AttemptedWhole } from "./forward.ts";
 import type { Gate } from "../gate.ts";
 import type { BookedCall, PaidCall } from "../paid-call.ts";
 import type { PricedCall } from "./price-call.ts";
-import { soldAsWritten } from "./sold-as-written.ts";
-import { withinReach } from "./within-reach.ts";
+import { soldAsWritten } from "../metering/sold-as-written.ts";
+import { withinReach } from "../metering/within-reach.ts";
 
 /** What the evidence says was delivered. */
 export interface Metered {

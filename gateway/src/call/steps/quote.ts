@@ -6,7 +6,7 @@ import { jsonAnswer, type Answer } from "../call.ts";
 import type { Gate } from "../gate.ts";
 import type { PaidCall } from "../paid-call.ts";
 import { expectedMicros } from "./price-call.ts";
-import { seeTokens } from "./see-tokens.ts";
+import { seeTokens } from "../limits/see-tokens.ts";
 
 /** The price of this very call, by the same figures it would be held under. Nothing is held or sent. */
 export async function quote({ call, operation, priced }: PaidCall, gate: Gate): Promise<Answer> {

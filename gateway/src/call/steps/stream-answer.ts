@@ -12,7 +12,7 @@ import { logCall } from "../news/log-call.ts";
 import { deliveredSoFar, meterStream } from "./meter.ts";
 import type { BookedCall } from "../paid-call.ts";
 import { settleStream } from "./settle.ts";
-import type { Share } from "./share.ts";
+import type { Share } from "../limits/share.ts";
 
 /** Should the process die in the middle, the stream costs what it had delivered by then, give or take this time. */
 const beatMs = 2_000;

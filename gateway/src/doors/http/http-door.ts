@@ -3,7 +3,7 @@ import { countCall } from "../../call/news/count-call.ts";
 import type { Gate } from "../../call/gate.ts";
 import { logCall } from "../../call/news/log-call.ts";
 import { runCall } from "../../call/run-call.ts";
-import { seeTokens } from "../../call/steps/see-tokens.ts";
+import { seeTokens } from "../../call/limits/see-tokens.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { InFlight } from "../../platform/in-flight.ts";
 import { describeError } from "../../platform/log.ts";

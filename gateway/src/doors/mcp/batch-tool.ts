@@ -2,7 +2,7 @@ import { isInputRequiredResult, type InputRequiredResult } from "@modelcontextpr
 import type { Approval } from "../../approvals/approvals.ts";
 import { checkApproval } from "../../approvals/check-approval.ts";
 import type { Gate } from "../../call/gate.ts";
-import { checkPayable } from "../../call/steps/check-payable.ts";
+import { checkPayable } from "../../call/refusals/check-payable.ts";
 import { coveredFor, refuseUnapproved } from "../../call/steps/spend-policy.ts";
 import { hashIdempotencyKey } from "../../ledger/idempotency-key.ts";
 import type { Offer } from "../../offer/offer.ts";

@@ -1,5 +1,5 @@
 import { contextTokensMax, type Quantities } from "../../prices/quantities.ts";
-import type { PricedCall } from "./price-call.ts";
+import type { PricedCall } from "../steps/price-call.ts";
 
 /** A vendor that runs tools reads its model's context again and again for one call; so often nobody does. */
 const timesMax = 10;

@@ -2,7 +2,7 @@ import { dayBoundOf } from "../../grants/grants.ts";
 import type { Credential } from "../../keys/keys.ts";
 import type { Micros } from "../../platform/money.ts";
 import type { Gate } from "../gate.ts";
-import { isUnpayable, refuseUnpayable } from "../refusals/refuse-unpayable.ts";
+import { isUnpayable, refuseUnpayable } from "./refuse-unpayable.ts";
 
 /** Refuses calls that their caller could not pay together, before anybody is asked to allow them. Nothing is held. */
 export async function checkPayable(caller: Credential, atMostMicros: Micros, gate: Gate): Promise<void> {

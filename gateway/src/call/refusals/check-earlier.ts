@@ -2,7 +2,7 @@ import type { EarlierCall } from "../../ledger/ledger.ts";
 import { refuseEarlier } from "../../ledger/refuse-earlier.ts";
 import type { Gate } from "../gate.ts";
 import type { PaidCall } from "../paid-call.ts";
-import { readBooks } from "../refusals/refuse-unbooked.ts";
+import { readBooks } from "./refuse-unbooked.ts";
 
 /** A repeated request is told so, even when it would be refused for another reason too. */
 export async function checkEarlier(paid: PaidCall, gate: Gate): Promise<void> {

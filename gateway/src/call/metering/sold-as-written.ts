@@ -1,6 +1,6 @@
 import type { Quantities } from "../../prices/quantities.ts";
 import { allTokenUnits } from "../../prices/token-units.ts";
-import type { PricedCall } from "./price-call.ts";
+import type { PricedCall } from "../steps/price-call.ts";
 
 /**
  * What was heard or spoken though it has no price: a call that says so is refused, but a video, or a file that its vendor
