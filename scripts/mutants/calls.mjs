@@ -130,7 +130,7 @@ export const mutants = [
   },
   {
     name: "another upstream is asked although the first may have done the work",
-    file: "gateway/src/call/steps/forward.ts",
+    file: "gateway/src/routing/may-repeat.ts",
     find: "  if (neverSent(exchanged) || ",
     replace: '  if (exchanged.kind === "no_answer" || ',
     tests: ["test/upstreams/routing.test.ts"],
@@ -319,7 +319,7 @@ export const mutants = [
   },
   {
     name: "official clients repeat what a vendor may be working on",
-    file: "gateway/src/call/refusals/upstream-answer.ts",
+    file: "gateway/src/call/answer-of-upstream.ts",
     find: "leavesInDoubt(status)",
     replace: "false",
     tests: ["test/money/upstream-faults.test.ts"],

@@ -27,7 +27,7 @@ import { quote } from "./steps/quote.ts";
 import { refuseHold } from "./refusals/refuse-hold.ts";
 import { settle } from "./steps/settle.ts";
 import type { Share } from "./limits/share.ts";
-import { checkMayChange } from "./steps/spend-policy.ts";
+import { checkMayChange } from "./steps/check-may-spend.ts";
 import { streamAnswer } from "./steps/stream-answer.ts";
 import { noteQuota } from "./steps/take-turn.ts";
 import { readBody, validate, validateQuery } from "./steps/validate.ts";

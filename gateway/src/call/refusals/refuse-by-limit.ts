@@ -1,4 +1,4 @@
-import { seenAt, tighter, type SeenStanding } from "../../limits/call-limits.ts";
+import { seenAt, tighter } from "../../limits/call-limits.ts";
 import { toldOfLimit } from "../../limits/hit-limit.ts";
 import { retrySeconds } from "../../limits/limit-times.ts";
 import type { Standing, Take, Want } from "../../limits/limiter.ts";
@@ -6,8 +6,8 @@ import { operationsInGroup } from "../../offer/list-limits.ts";
 import { refuse, type RefusalCode } from "../../platform/refusals.ts";
 import type { Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
+import { returnCounted } from "../limits/return-counted.ts";
 
-type Counted = Pick<Call, "known">;
 type Limited = Pick<Call, "known" | "offer">;
 type Refused = Extract<Take, { kind: "refused" }>;
 
@@ -32,20 +32,6 @@ export async function refuseByLimit(call: Limited, refused: Refused, gate: Gate)
     `${what}. Retry in ${retrySeconds(retryInMs)} s.`,
     toldOfLimit({ name, limit: want.limit, remaining, appliesTo, retryInMs }, nowMs),
   );
-}
-
-/** Returns what the call counted against limits so far, and sees how they stand then. */
-export async function returnCounted({ known }: Counted, gate: Gate): Promise<void> {
-  const { counted } = known;
-  known.counted = [];
-  let requests: SeenStanding | undefined;
-  for (const { wants, takenAtMs } of counted) {
-    await gate.limiter.giveBack(wants, takenAtMs);
-    for (const want of wants) {
-      requests = tighter(requests, seenAt(gate.clock.wallMs(), await gate.limiter.look(want)));
-    }
-  }
-  if (requests) known.requests = requests;
 }
 
 function describe(

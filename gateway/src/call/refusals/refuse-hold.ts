@@ -7,10 +7,11 @@ import { checkEarlier } from "./check-earlier.ts";
 import type { Gate } from "../gate.ts";
 import type { PaidCall } from "../paid-call.ts";
 import { expectedMicros } from "../steps/price-call.ts";
-import { returnCounted } from "./refuse-by-limit.ts";
-import { readBooks } from "./refuse-unbooked.ts";
+import { returnCounted } from "../limits/return-counted.ts";
+import { readBooks } from "../read-books.ts";
 import { amounts, refuseUnpayable } from "./refuse-unpayable.ts";
-import { coveredMicros, refuseUnapproved } from "../steps/spend-policy.ts";
+import { coveredMicros } from "../covered-micros.ts";
+import { refuseUnapproved } from "./refuse-unapproved.ts";
 import { whatHelps } from "./what-helps.ts";
 
 type NotHeld = Exclude<HoldResult, { kind: "held" }>;

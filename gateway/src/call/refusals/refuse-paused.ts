@@ -2,8 +2,8 @@ import { retrySeconds } from "../../limits/limit-times.ts";
 import type { Upstream } from "../../operation/upstream.ts";
 import type { Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
-import { returnCounted } from "./refuse-by-limit.ts";
-import { refuseBusy, refuseUnavailable } from "./upstream-answer.ts";
+import { returnCounted } from "../limits/return-counted.ts";
+import { refuseBusy, refuseUnavailable } from "./refuse-for-upstream.ts";
 
 /** Every upstream of the call is paused. Says when the first of them may be tried again; nothing was held or sent. */
 export async function refusePaused(call: Call, upstream: Upstream | undefined, gate: Gate): Promise<never> {

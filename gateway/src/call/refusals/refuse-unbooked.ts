@@ -3,7 +3,8 @@ import { CallRefused } from "../../platform/refusals.ts";
 import type { Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
 
-interface Told {
+/** What a caller is told whose call the books could not take. */
+interface Unbookable {
   readonly message: string;
   readonly retryable: boolean;
 }
@@ -12,14 +13,14 @@ interface Told {
 export function refuseUnbooked(
   error: unknown,
   call: Pick<Call, "id">,
-  told: Told,
+  why: Unbookable,
   gate: Pick<Gate, "storeNews">,
 ): never {
   gate.storeNews.failed("the ledger could not be written", error, call.id);
-  throw unbooked(error, told);
+  throw unbooked(error, why);
 }
 
-export function unbooked(error: unknown, { message, retryable }: Told): CallRefused {
+export function unbooked(error: unknown, { message, retryable }: Unbookable): CallRefused {
   const code = error instanceof StoreBusy ? "billing_dependency_timeout" : "billing_unavailable";
   return new CallRefused(code, message, {
     inError: { retryable },
@@ -27,29 +28,14 @@ export function unbooked(error: unknown, { message, retryable }: Told): CallRefu
   });
 }
 
-/** What the books say; refuses, and nothing was done, where they cannot be read. */
-export async function readBooks<Told>(
-  reading: Promise<Told>,
-  call: Pick<Call, "id">,
-  gate: Pick<Gate, "storeNews">,
-): Promise<Told> {
-  try {
-    return await reading;
-  } catch (error) {
-    const told = whyUnread(error);
-    if (!told) throw error;
-    return refuseUnbooked(error, call, told, gate);
-  }
-}
-
-/** What is told of books that somebody else keeps from being read; undefined where something else went wrong. */
-export const whyUnread = (error: unknown): Told | undefined =>
+/** For books that could not be read because of somebody else; undefined where something else went wrong. */
+export const whyUnread = (error: unknown): Unbookable | undefined =>
   error instanceof NotWritten
     ? { message: "The books could not be read, so nothing was done.", retryable: true }
     : undefined;
 
-/** What is told of a change that costs nothing and was to be written down; undefined where something else went wrong. */
-export function whyUnwritten(error: unknown): Told | undefined {
+/** For a free change that could not be written down; undefined where something else went wrong. */
+export function whyUnwritten(error: unknown): Unbookable | undefined {
   if (error instanceof NotWritten)
     return { message: "This could not be written down, so nothing was done.", retryable: true };
   if (error instanceof InDoubt)

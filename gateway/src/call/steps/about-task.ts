@@ -8,9 +8,9 @@ import { asksPerSecond } from "../../tasks/poll-floor.ts";
 import { taskResource } from "../../tasks/task-resource.ts";
 import { jsonAnswer, type Answer, type Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
-import { returnCounted } from "../refusals/refuse-by-limit.ts";
-import { readBooks } from "../refusals/refuse-unbooked.ts";
-import { answerOf } from "../refusals/upstream-answer.ts";
+import { returnCounted } from "../limits/return-counted.ts";
+import { readBooks } from "../read-books.ts";
+import { answerOfUpstream } from "../answer-of-upstream.ts";
 import type { Task } from "../../ledger/task-record.ts";
 
 /** Ours are UUIDs and vendors' are words like them; anything else was never the name of a task, and nobody looks for it. */
@@ -42,7 +42,7 @@ export async function answerAboutTask(
   call.known.upstream = upstream.name;
   call.known.servedBySandbox = upstream.sandbox;
   if (exchanged.kind === "rate_limited") await returnCounted(call, gate);
-  return answerOf(exchanged, upstream);
+  return answerOfUpstream(exchanged, upstream);
 }
 
 async function checkPace(

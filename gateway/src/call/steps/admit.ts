@@ -11,7 +11,7 @@ import type { PricedCall } from "./price-call.ts";
 import { refuseByLimit } from "../refusals/refuse-by-limit.ts";
 import { refusePaused } from "../refusals/refuse-paused.ts";
 import { Share } from "../limits/share.ts";
-import { checkMaySpend } from "./spend-policy.ts";
+import { checkMaySpend } from "./check-may-spend.ts";
 import { giveTurnBack, takeTurn, type TakenTurn, type Turn } from "./take-turn.ts";
 
 /** What a call took: its turn at an upstream, and a share of its key's limits. */

@@ -9,9 +9,10 @@ import type { Answer, Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
 import { prepare } from "./prepare.ts";
 import { chooseModel } from "./price-call.ts";
-import { refuseByLimit, returnCounted } from "../refusals/refuse-by-limit.ts";
+import { refuseByLimit } from "../refusals/refuse-by-limit.ts";
+import { returnCounted } from "../limits/return-counted.ts";
 import { refusePaused } from "../refusals/refuse-paused.ts";
-import { answerOf } from "../refusals/upstream-answer.ts";
+import { answerOfUpstream } from "../answer-of-upstream.ts";
 import { noteQuota, takeTurn, type Turn } from "./take-turn.ts";
 
 /**
@@ -47,7 +48,7 @@ export async function answerFree(
   call.known.servedBySandbox = upstream.sandbox;
   const exchanged = await ask(taken.turn, gate);
   if (exchanged.kind === "rate_limited") await returnCounted(call, gate);
-  return answerOf(exchanged, upstream);
+  return answerOfUpstream(exchanged, upstream);
 }
 
 async function ask({ prepared, entry, quota, takenAtMs }: Turn, gate: Gate): Promise<ExchangedWhole> {

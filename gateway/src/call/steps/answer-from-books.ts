@@ -5,7 +5,7 @@ import { changesFreely, type OwnOperation } from "../../operation/operation.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { jsonAnswer, type Answer, type Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
-import { returnCounted } from "../refusals/refuse-by-limit.ts";
+import { returnCounted } from "../limits/return-counted.ts";
 import { refuseUnbooked, whyUnread, whyUnwritten } from "../refusals/refuse-unbooked.ts";
 import type { Wishes } from "./wishes.ts";
 
@@ -28,8 +28,8 @@ export async function answerFromBooks(
     return jsonAnswer(200, await operation.answer(input, asker, gate.books));
   } catch (error) {
     if (error instanceof CallRefused && error.status === 429) await returnCounted(call, gate);
-    const told = changesFreely(operation) ? whyUnwritten(error) : whyUnread(error);
-    if (!told) throw error;
-    return refuseUnbooked(error, call, told, gate);
+    const why = changesFreely(operation) ? whyUnwritten(error) : whyUnread(error);
+    if (!why) throw error;
+    return refuseUnbooked(error, call, why, gate);
   }
 }

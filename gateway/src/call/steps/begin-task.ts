@@ -4,13 +4,14 @@ import { readBegunWork } from "../../tasks/read-task-report.ts";
 import type { BegunTask } from "../../tasks/task-book.ts";
 import { pollAfterMs } from "../../tasks/task-rules.ts";
 import { jsonAnswer, type Answer } from "../call.ts";
-import { findEarlier } from "../refusals/check-earlier.ts";
+import { findEarlier } from "../find-earlier.ts";
 import type { AttemptedWhole } from "./forward.ts";
 import type { Gate } from "../gate.ts";
 import type { PaidCall } from "../paid-call.ts";
-import { readBooks, refuseUnbooked } from "../refusals/refuse-unbooked.ts";
+import { readBooks } from "../read-books.ts";
+import { refuseUnbooked } from "../refusals/refuse-unbooked.ts";
 import { settle } from "./settle.ts";
-import { refuseFor } from "../refusals/upstream-answer.ts";
+import { refuseForUpstream } from "../refusals/refuse-for-upstream.ts";
 import { writeLater } from "../later/write-later.ts";
 
 /**
@@ -52,9 +53,9 @@ export async function beginTask(
     loseLater(taskId, gate, attempts);
   });
   if (exchanged.kind === "answered") {
-    return refuseFor({ kind: "no_answer", reason: "malformed", sent: true }, upstream);
+    return refuseForUpstream({ kind: "no_answer", reason: "malformed", sent: true }, upstream);
   }
-  return refuseFor(exchanged, upstream);
+  return refuseForUpstream(exchanged, upstream);
 }
 
 /** True when the vendor certainly has no such task: it refused, or never heard of it. */

@@ -1,18 +1,18 @@
-import type { Attempt, AttemptOutcome } from "../../ledger/call-record.ts";
+import type { Attempt } from "../../ledger/call-record.ts";
 import type { Acting } from "../../links/act-for.ts";
-import type { SoldOperation } from "../../operation/operation.ts";
 import {
   type BegunStream,
   type Exchanged,
   type ExchangedWhole,
-  type HiddenFailure,
   neverSent,
 } from "../../operation/exchanged.ts";
 import type { ActingFor, Upstream } from "../../operation/upstream.ts";
 import type { CallRefused } from "../../platform/refusals.ts";
+import { mayRepeat, moreTelling } from "../../routing/may-repeat.ts";
 import { unused, verdictOf, type Admittance } from "../../routing/upstream-health.ts";
 import type { Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
+import { noteAttempt } from "../news/note-attempt.ts";
 import type { PaidCall } from "../paid-call.ts";
 import type { Route } from "./prepare.ts";
 import { noteQuota, takeTurn, type Turn } from "./take-turn.ts";
@@ -20,21 +20,20 @@ import { noteQuota, takeTurn, type Turn } from "./take-turn.ts";
 /** What came of a call, from the upstream that its caller is told of, after how many tries. */
 export type Attempted = AttemptedWhole | AttemptedStream;
 
-export interface AttemptedWhole extends Tried {
+export interface AttemptedWhole {
+  readonly upstream: Upstream;
+  readonly attempts: readonly Attempt[];
   readonly exchanged: ExchangedWhole;
   /** Why the linked account cannot be used, where its platform said so only now. */
   readonly linkRefusal: CallRefused | undefined;
 }
 
-export interface AttemptedStream extends Tried {
+export interface AttemptedStream {
+  readonly upstream: Upstream;
+  readonly attempts: readonly Attempt[];
   readonly exchanged: BegunStream;
   /** How its upstream was entered: the stream has still to show how that is left. */
   readonly entry: Admittance;
-}
-
-interface Tried {
-  readonly upstream: Upstream;
-  readonly attempts: readonly Attempt[];
 }
 
 export const isStreaming = (attempted: Attempted): attempted is AttemptedStream =>
@@ -56,7 +55,7 @@ export async function forward(
   call.known.servedBySandbox = firstTurn.prepared.upstream.sandbox;
   gate.ledger.markDispatched(call.id, gate.clock.wallMs());
   const attempts: Attempt[] = [];
-  let told: Told | undefined;
+  let told: EndedAttempt | undefined;
   let turn: Turn | undefined = firstTurn;
   let acting = linked;
   while (turn) {
@@ -72,7 +71,7 @@ export async function forward(
         gate.health.leave(upstream, entry, exchanged ? verdictOf(exchanged) : unused);
     }
     if (quota && neverSent(exchanged)) await gate.limiter.giveBack([quota], takenAtMs);
-    attempts.push(attemptOf(upstream, exchanged, startedAtMs, gate));
+    attempts.push(noteAttempt(upstream, exchanged, startedAtMs, gate));
     told = moreTelling(told, { upstream, exchanged, entry });
     if (attempts.length === attemptsMax) break;
     if (exchanged.kind === "link_rejected") {
@@ -104,63 +103,10 @@ const actingForOf = (acting: Acting | undefined): ActingFor | undefined =>
 const actAgain = async (acting: Acting | undefined, gate: Gate): Promise<Acting | undefined> =>
   acting?.kind === "ready" ? gate.links.actAgain(acting) : acting;
 
-interface Told {
+interface EndedAttempt {
   readonly upstream: Upstream;
   readonly exchanged: Exchanged;
   readonly entry: Admittance;
-}
-
-function attemptOf(upstream: Upstream, exchanged: Exchanged, startedAtMs: number, gate: Gate): Attempt {
-  const outcome = exchanged.kind === "no_answer" ? exchanged.reason : exchanged.kind;
-  const hidden = exchanged.kind === "answered" ? exchanged.hiddenFailure : undefined;
-  const statusSent = "status" in exchanged ? exchanged.status : null;
-  const status = typeof hidden === "number" ? hidden : statusSent;
-  const endedAtMs = gate.clock.wallMs();
-  // A stream is counted when it is known how it ended.
-  if (outcome !== "streaming") countAttempt(upstream, hidden === "malformed" ? hidden : outcome, gate);
-  gate.metrics.observe("tollgate_upstream_seconds", { upstream: upstream.name }, endedAtMs - startedAtMs);
-  logRejection(exchanged, upstream, gate);
-  return {
-    upstream: upstream.name,
-    outcome,
-    status,
-    started_at_ms: startedAtMs,
-    ended_at_ms: endedAtMs,
-  };
-}
-
-/** An account out of credit is news of its upstream, told once; the key is good. */
-export function logRejection(exchanged: Exchanged, { name: upstream }: Upstream, { log }: Gate): void {
-  if (exchanged.kind !== "key_rejected" || exchanged.outOfCredit) return;
-  const event = exchanged.callTooLarge
-    ? "the operator's account at an upstream has too little credit for so large a call"
-    : "an upstream refused the operator's key";
-  log.error(event, { upstream, status: exchanged.status });
-}
-
-export const countAttempt = (
-  { name: upstream }: Upstream,
-  outcome: AttemptOutcome,
-  { metrics }: Gate,
-): void => metrics.count("tollgate_upstream_attempts_total", { upstream, outcome });
-
-/**
- * Errors of the vendor's own, told instead of any output. A 504 is not among them: the work may still go on. A 429 is met
- * here only inside an answer of success.
- */
-const failedInside: ReadonlySet<HiddenFailure> = new Set([429, 500, 502, 503, 529]);
-
-/**
- * Whether another upstream may be asked. Never after a timeout, a cut connection or an answer nobody could read,
- * because the work may be done and billed; never once the first event of a stream has come. The sandbox's faults are meant to be seen.
- */
-function mayRepeat(exchanged: Exchanged, upstream: Upstream, { repeatable }: SoldOperation): boolean {
-  if (upstream.sandbox) return false;
-  // Whoever refuses the operator's key or account did nothing either.
-  if (neverSent(exchanged) || exchanged.kind === "key_rejected") return true;
-  if (repeatable === false) return false;
-  if (exchanged.kind === "answered") return failedInside.has(exchanged.hiddenFailure ?? exchanged.status);
-  return exchanged.kind === "rate_limited";
 }
 
 async function nextTurn(call: Call, route: Route, gate: Gate): Promise<Turn | undefined> {
@@ -168,18 +114,4 @@ async function nextTurn(call: Call, route: Route, gate: Gate): Promise<Turn | un
   if (taken.kind !== "taken") return undefined;
   noteQuota(call, taken.turn, gate);
   return taken.turn;
-}
-
-/**
- * Of two attempts the caller is told of the one that may have done something, so that its idempotency key is kept
- * for it; then of the one that says when to come back; then of the later one.
- */
-const moreTelling = (earlier: Told | undefined, later: Told): Told =>
-  earlier && weight(earlier.exchanged) > weight(later.exchanged) ? earlier : later;
-
-function weight(exchanged: Exchanged): number {
-  const hidesBusy = exchanged.kind === "answered" && exchanged.hiddenFailure === 429;
-  if (exchanged.kind === "rate_limited" || hidesBusy) return 1;
-  const refusedUs = exchanged.kind === "key_rejected" || exchanged.kind === "link_rejected";
-  return refusedUs || neverSent(exchanged) ? 0 : 2;
 }

@@ -9,7 +9,7 @@ import type { Gate } from "../gate.ts";
 import type { PaidCall } from "../paid-call.ts";
 import { refuseByCap, refuseHold } from "../refusals/refuse-hold.ts";
 import { refuseUnbooked } from "../refusals/refuse-unbooked.ts";
-import { coveredMicros } from "./spend-policy.ts";
+import { coveredMicros } from "../covered-micros.ts";
 import type { NewTask } from "../../ledger/task-record.ts";
 
 /**

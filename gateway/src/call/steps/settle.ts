@@ -9,9 +9,9 @@ import type { Attempted, AttemptedWhole } from "./forward.ts";
 import type { Gate } from "../gate.ts";
 import type { Metered } from "./meter.ts";
 import type { BookedCall } from "../paid-call.ts";
-import { returnCounted } from "../refusals/refuse-by-limit.ts";
+import { returnCounted } from "../limits/return-counted.ts";
 import { refuseUnbooked } from "../refusals/refuse-unbooked.ts";
-import { answerOf } from "../refusals/upstream-answer.ts";
+import { answerOfUpstream } from "../answer-of-upstream.ts";
 import { writeLater } from "../later/write-later.ts";
 import type { TaskEnd } from "../../ledger/task-record.ts";
 
@@ -41,7 +41,7 @@ export async function settle(
   paid.call.known.chargedMicros = resolved.chargedMicros;
   if (exchanged.kind === "rate_limited") await returnCounted(paid.call, gate);
   if (exchanged.kind === "link_rejected" && attempted.linkRefusal) throw attempted.linkRefusal;
-  return answerOf(asBilled(exchanged, metered), upstream);
+  return answerOfUpstream(asBilled(exchanged, metered), upstream);
 }
 
 /** An answer that tells what is billed tells what is in the books, whatever its vendor said. */

@@ -1,6 +1,6 @@
 import { isInputRequiredResult, type InputRequiredResult } from "@modelcontextprotocol/server";
 import type { ApprovalClaim } from "../../approvals/approvals.ts";
-import { approvalUsed } from "../../call/steps/spend-policy.ts";
+import { approvalUsed } from "../../call/refusals/refuse-unapproved.ts";
 import { originalOf } from "../../ledger/refuse-earlier.ts";
 import { capMicrosFromNumber } from "../../platform/money.ts";
 import { CallRefused } from "../../platform/refusals.ts";

@@ -1,26 +1,10 @@
-import { type ExchangedWhole, leavesInDoubt, neverSent } from "../../operation/exchanged.ts";
+import { type ExchangedWhole, neverSent } from "../../operation/exchanged.ts";
 import type { Upstream } from "../../operation/upstream.ts";
 import { refuse } from "../../platform/refusals.ts";
 import { creditPauseSeconds } from "../../routing/upstream-health.ts";
-import type { Answer } from "../call.ts";
-
-/** The upstream's answer as it is passed on; refuses when there is none. */
-export function answerOf(exchanged: ExchangedWhole, upstream: Upstream): Answer {
-  if (exchanged.kind !== "answered") return refuseFor(exchanged, upstream);
-  const { status, contentType, body, retryAfterSeconds } = exchanged;
-  if (status < 400) return { status, contentType, body };
-  return {
-    status,
-    contentType,
-    body,
-    ...(status < 500 || retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    // Official clients would have it made again by themselves, and a second one would be paid for as well.
-    ...(leavesInDoubt(status) ? ({ retryable: false } as const) : {}),
-  };
-}
 
 /** What a caller is told when there is no answer of the upstream's to pass on. */
-export function refuseFor(
+export function refuseForUpstream(
   exchanged: Exclude<ExchangedWhole, { kind: "answered" }>,
   upstream: Upstream,
 ): never {
