@@ -64,13 +64,13 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const acting = operation.link && (await actForLink(operation.link, priced, caller, wishes, gate));
   const taskId = operation.task && gate.newTaskId();
   const paid = { call, operation, input, caller, wishes, priced, acting, taskId };
-  const route = prepare(paid, gate); //                                          400
+  const candidates = prepare(paid, gate); //                                     400
   if (wishes.quote) return quote(paid, gate);
 
   const earlierTask = taskId === undefined ? undefined : await findEarlierTask(paid, gate); // 409
   if (earlierTask) return earlierTask;
 
-  const admitting = admit(paid, route, gate); //                                 403 · 409 · 429 · 503
+  const admitting = admit(paid, candidates, gate); //                            403 · 409 · 429 · 503
   const admission = admitting instanceof Promise ? await admitting : admitting;
   try {
     const held = await hold(paid, gate); //                                      402 · 403 · 409 · 429
@@ -82,7 +82,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const { turn, share } = admission;
   noteQuota(call, turn, gate);
   try {
-    const attempted = await forward(paid, turn, route, gate);
+    const attempted = await forward(paid, turn, candidates, gate);
     const answer = await deliver(paid, attempted, share, gate); //               429 · 502 · 503
     // A stream goes on after this; it gives back what it took when it has ended.
     if (answer.ended) {

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { modelConformance, type OpenLimiter } from "./limiter-model-conformance.ts";
-import type { Limiter, RateWant, SlotWant, Take, Want } from "./limiter.ts";
+import type { Limiter, LimiterRefusal, RateWant, SlotWant, Take, Want } from "./limiter.ts";
 
 export function limiterConformance(name: string, open: OpenLimiter): void {
   describe(`${name}: rates`, () => ratesConformance(open));
@@ -45,10 +45,7 @@ async function taken(limiter: Limiter, wants: readonly Want[]): Promise<Extract<
   throw new Error(`Refused, where there was room: ${JSON.stringify(take)}`);
 }
 
-async function refused(
-  limiter: Limiter,
-  wants: readonly Want[],
-): Promise<Extract<Take, { kind: "refused" }>> {
+async function refused(limiter: Limiter, wants: readonly Want[]): Promise<LimiterRefusal> {
   const take = await limiter.take(wants);
   if (take.kind === "refused") return take;
   throw new Error(`Taken, where there was no room: ${JSON.stringify(take)}`);

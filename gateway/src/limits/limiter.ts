@@ -39,6 +39,8 @@ export type Take =
       readonly retryInMs: number;
     };
 
+export type LimiterRefusal = Extract<Take, { kind: "refused" }>;
+
 /**
  * Limits that forget. Invariants: in no 60 s is more than `limit` of a rate taken, and what was taken counts no longer
  * than these, to the millisecond; no more than `limit` holders have a slot; wants are taken all or none, and a refused

@@ -1,7 +1,7 @@
 import { seenAt, tighter } from "../../limits/call-limits.ts";
 import { toldOfLimit } from "../../limits/hit-limit.ts";
 import { retrySeconds } from "../../limits/limit-times.ts";
-import type { Standing, Take, Want } from "../../limits/limiter.ts";
+import type { LimiterRefusal, Standing, Want } from "../../limits/limiter.ts";
 import { operationsInGroup } from "../../offer/list-limits.ts";
 import { refuse, type RefusalCode } from "../../platform/refusals.ts";
 import type { Call } from "../call.ts";
@@ -9,10 +9,9 @@ import type { Gate } from "../gate.ts";
 import { returnCounted } from "../limits/return-counted.ts";
 
 type Limited = Pick<Call, "known" | "offer">;
-type Refused = Extract<Take, { kind: "refused" }>;
 
 /** Says which limit was hit and when to come back. A call refused by a limit consumes nothing of any limit. */
-export async function refuseByLimit(call: Limited, refused: Refused, gate: Gate): Promise<never> {
+export async function refuseByLimit(call: Limited, refused: LimiterRefusal, gate: Gate): Promise<never> {
   await returnCounted(call, gate);
   const { want, standing, retryInMs } = refused;
   // An operation's own limit has the name of the key's, so it is told whose it is.

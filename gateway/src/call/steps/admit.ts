@@ -6,7 +6,7 @@ import { allTokens } from "../../prices/quantities.ts";
 import { checkEarlier } from "../refusals/check-earlier.ts";
 import type { Gate } from "../gate.ts";
 import type { PaidCall } from "../paid-call.ts";
-import type { Route } from "./prepare.ts";
+import type { Candidates } from "../candidates.ts";
 import type { PricedCall } from "./price-call.ts";
 import { refuseByLimit } from "../refusals/refuse-by-limit.ts";
 import { refusePaused } from "../refusals/refuse-paused.ts";
@@ -21,10 +21,10 @@ export interface Admission {
 }
 
 /** Takes the call's turn at an upstream and its share of the limits, all or nothing. */
-export function admit(paid: PaidCall, route: Route, gate: Gate): Admission | Promise<Admission> {
+export function admit(paid: PaidCall, candidates: Candidates, gate: Gate): Admission | Promise<Admission> {
   checkMaySpend(paid.caller);
   const wants = wantsOf(paid);
-  const taking = takeTurn(route, wants, gate);
+  const taking = takeTurn(candidates, wants, gate);
   return taking instanceof Promise
     ? admitLater(taking, wants, paid, gate)
     : admissionOf(taking, wants, paid, gate);

@@ -35,11 +35,11 @@ export async function answerFree(
   const { upstreams } = model ?? offered;
   // Vendors may count differently, so it is always the first of them that can be asked.
   const priced = { model, upstreams, ordered: true, streaming: false };
-  const route = prepare({ call, operation, input, priced, acting: undefined }, gate);
+  const candidates = prepare({ call, operation, input, priced, acting: undefined }, gate);
   // The vendor is asked with the operator's key, and whoever is suspended has no use of it.
   if (caller.suspended) refuseSuspended();
 
-  const taken = await takeTurn(route, [], gate);
+  const taken = await takeTurn(candidates, [], gate);
   if (taken.kind === "limited") return refuseByLimit(call, taken.by, gate);
   if (taken.kind === "paused") return refusePaused(call, taken.upstream, gate);
   noteQuota(call, taken.turn, gate);

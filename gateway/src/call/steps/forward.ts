@@ -14,7 +14,7 @@ import type { Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
 import { noteAttempt } from "../news/note-attempt.ts";
 import type { PaidCall } from "../paid-call.ts";
-import type { Route } from "./prepare.ts";
+import type { Candidates } from "../candidates.ts";
 import { noteQuota, takeTurn, type Turn } from "./take-turn.ts";
 
 /** What came of a call, from the upstream that its caller is told of, after how many tries. */
@@ -43,13 +43,13 @@ export const isStreaming = (attempted: Attempted): attempted is AttemptedStream 
 const attemptsMax = 2;
 
 /**
- * Sends the call to its upstream, and to the next one of its route only when the first certainly did nothing, or
+ * Sends the call to its upstream, and to the next candidate only when the first certainly did nothing, or
  * answered with an error of its own before any output. Whatever the attempts, there is one outcome and one charge.
  */
 export async function forward(
   { call, operation, acting: linked }: PaidCall,
   firstTurn: Turn,
-  route: Route,
+  candidates: Candidates,
   gate: Gate,
 ): Promise<Attempted> {
   call.known.servedBySandbox = firstTurn.prepared.upstream.sandbox;
@@ -84,7 +84,7 @@ export async function forward(
       }
     }
     if (!mayRepeat(exchanged, upstream, operation)) break;
-    turn = await nextTurn(call, route, gate);
+    turn = await nextTurn(call, candidates, gate);
   }
   if (attempts.length > 1) gate.openAttempts.delete(call.id);
   if (!told) throw new Error("A call was forwarded to nobody.");
@@ -109,8 +109,8 @@ interface EndedAttempt {
   readonly entry: Admittance;
 }
 
-async function nextTurn(call: Call, route: Route, gate: Gate): Promise<Turn | undefined> {
-  const taken = await takeTurn(route, [], gate);
+async function nextTurn(call: Call, candidates: Candidates, gate: Gate): Promise<Turn | undefined> {
+  const taken = await takeTurn(candidates, [], gate);
   if (taken.kind !== "taken") return undefined;
   noteQuota(call, taken.turn, gate);
   return taken.turn;

@@ -1,11 +1,11 @@
 import { seenAt, tighter, upstreamRequests } from "../../limits/call-limits.ts";
-import type { RateWant, Standing, Take, Want } from "../../limits/limiter.ts";
+import type { LimiterRefusal, RateWant, Standing, Take, Want } from "../../limits/limiter.ts";
 import type { PreparedCall } from "../../operation/forwarder.ts";
 import type { Upstream } from "../../operation/upstream.ts";
 import { unused, type Admittance } from "../../routing/upstream-health.ts";
 import type { Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
-import type { Route } from "./prepare.ts";
+import type { Candidates } from "../candidates.ts";
 
 /** The right to ask one upstream once. */
 export interface Turn {
@@ -17,34 +17,32 @@ export interface Turn {
   readonly takenAtMs: number;
 }
 
-type Refused = Extract<Take, { kind: "refused" }>;
-
 interface Taken {
   readonly kind: "taken";
   readonly turn: Turn;
-  /** Of what else was wanted, in that order, and last of the upstream's own quota where it has one. */
+  /** One for each other want, in their order; last that of the upstream's own quota, where it has one. */
   readonly standings: readonly Standing[];
 }
 
 export type TakenTurn =
   | Taken
-  | { readonly kind: "limited"; readonly by: Refused }
+  | { readonly kind: "limited"; readonly by: LimiterRefusal }
   | { readonly kind: "paused"; readonly upstream: Upstream | undefined };
 
 /**
- * Takes a turn at the next upstream of the route that is open and has quota left, together with whatever else
+ * Takes a turn at the next candidate that is open and has quota left, together with whatever else
  * the call wants, all or none. Refused, nothing is taken, and it says which wait is the shortest.
  */
 export function takeTurn(
-  route: Route,
+  candidates: Candidates,
   others: readonly Want[],
   gate: Gate,
   refused: RefusedSoFar = { limited: undefined, paused: undefined },
 ): TakenTurn | Promise<TakenTurn> {
-  for (let prepared = route.next(); prepared; prepared = route.next()) {
+  for (let prepared = candidates.next(); prepared; prepared = candidates.next()) {
     const { upstream, answeredHere } = prepared;
     // Refusing on behalf of the only upstream would help nobody: its own answer is worth more than our guess.
-    const entry = route.alone || answeredHere ? "free" : gate.health.enter(upstream.name);
+    const entry = candidates.alone || answeredHere ? "free" : gate.health.enter(upstream.name);
     if (entry === "paused") {
       refused.paused = sooner(refused.paused, upstream, gate);
       continue;
@@ -58,7 +56,7 @@ export function takeTurn(
     // A limiter in memory answers at once, and nobody waits for it.
     if (asked instanceof Promise) {
       return asked.then(
-        (take) => judge(take, chosen, refused, gate) ?? takeTurn(route, others, gate, refused),
+        (take) => judge(take, chosen, refused, gate) ?? takeTurn(candidates, others, gate, refused),
       );
     }
     const taken = judge(asked, chosen, refused, gate);
@@ -72,7 +70,7 @@ export function takeTurn(
 
 /** The shortest wait among the upstreams that could not be asked. */
 interface RefusedSoFar {
-  limited: Refused | undefined;
+  limited: LimiterRefusal | undefined;
   paused: Upstream | undefined;
 }
 
@@ -99,14 +97,17 @@ export function noteQuota({ known }: Pick<Call, "known">, { quotaStanding }: Tur
   if (quotaStanding) known.requests = tighter(known.requests, seenAt(clock.wallMs(), quotaStanding));
 }
 
-/** Whether it is worth a try sooner than what has no quota left, which tells more, so it may take a second longer. */
+/**
+ * Whether the paused upstream opens sooner than the quota frees up. A quota refusal tells the caller more, so it wins by up
+ * to a second.
+ */
 function opensWithin(waitMs: number, paused: Upstream | undefined, { health }: Gate): boolean {
   if (!paused) return false;
   const { retryInMs, outOfCredit } = health.waitFor(paused.name);
   return outOfCredit !== true && retryInMs + 1_000 < waitMs;
 }
 
-/** Where one waits for nothing but time, it is worth waiting for, however soon another is tried that has no credit. */
+/** An upstream that only needs time beats one without credit, even if that one is tried sooner. */
 function sooner(one: Upstream | undefined, other: Upstream, { health }: Gate): Upstream {
   if (!one) return other;
   const [first, second] = [health.waitFor(one.name), health.waitFor(other.name)];

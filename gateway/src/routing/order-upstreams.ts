@@ -1,6 +1,6 @@
 import type { Upstream } from "../operation/upstream.ts";
 
-export interface RouteChoice {
+interface UpstreamChoice {
   readonly upstreams: readonly Upstream[];
   /** The operator named them in order (`via`); otherwise their weights decide. */
   readonly ordered: boolean;
@@ -8,17 +8,17 @@ export interface RouteChoice {
 
 /**
  * The order in which the upstreams of one call are asked. `via` is an order; without it each call draws one, in
- * which an upstream comes first as often as its weight says. Whoever rests at the moment comes last.
+ * which an upstream comes first as often as its weight says. One that rests at the moment comes last.
  */
-export function chooseRoute(
-  { upstreams, ordered }: RouteChoice,
+export function orderUpstreams(
+  { upstreams, ordered }: UpstreamChoice,
   isResting: (name: string) => boolean,
   random: () => number,
 ): readonly Upstream[] {
   if (upstreams.length < 2) return upstreams;
-  const route = ordered ? [...upstreams] : drawByWeight(upstreams, random);
+  const order = ordered ? [...upstreams] : drawByWeight(upstreams, random);
   // The sort is stable, so both groups keep their order.
-  return route.sort((a, b) => Number(isResting(a.name)) - Number(isResting(b.name)));
+  return order.sort((a, b) => Number(isResting(a.name)) - Number(isResting(b.name)));
 }
 
 function drawByWeight(upstreams: readonly Upstream[], random: () => number): Upstream[] {

@@ -1,24 +1,24 @@
 import { describe, expect, test } from "bun:test";
 import { testUpstream } from "../operation/test-upstream.ts";
 import type { Upstream } from "../operation/upstream.ts";
-import { chooseRoute } from "./route.ts";
+import { orderUpstreams } from "./order-upstreams.ts";
 
 describe("who comes first", () => {
   const of = (name: string, weight: number): Upstream => testUpstream({ name, weight });
   const upstreams = [of("a", 1), of("b", 6), of("c", 3)];
-  const names = (route: readonly Upstream[]): string => route.map(({ name }) => name).join("");
+  const names = (order: readonly Upstream[]): string => order.map(({ name }) => name).join("");
   const nobody = (): boolean => false;
 
   test("is whom `via` names first, whatever the weights, and never somebody who rests, unless all do", () => {
     const always = (): number => 0.999;
-    expect(names(chooseRoute({ upstreams, ordered: true }, nobody, always))).toBe("abc");
-    expect(names(chooseRoute({ upstreams, ordered: true }, (name) => name === "a", always))).toBe("bca");
+    expect(names(orderUpstreams({ upstreams, ordered: true }, nobody, always))).toBe("abc");
+    expect(names(orderUpstreams({ upstreams, ordered: true }, (name) => name === "a", always))).toBe("bca");
 
     const chance = seeded(8);
     for (let draw = 0; draw < 100; draw++) {
-      const route = names(chooseRoute({ upstreams, ordered: false }, (name) => name !== "c", chance));
-      expect(route[0]).toBe("c");
-      expect([...route].toSorted().join("")).toBe("abc");
+      const order = names(orderUpstreams({ upstreams, ordered: false }, (name) => name !== "c", chance));
+      expect(order[0]).toBe("c");
+      expect([...order].toSorted().join("")).toBe("abc");
     }
   });
 
@@ -28,7 +28,7 @@ describe("who comes first", () => {
     const behindB = new Map<string, number>();
     const draws = 20_000;
     for (let draw = 0; draw < draws; draw++) {
-      const [one = "", two = ""] = names(chooseRoute({ upstreams, ordered: false }, nobody, chance));
+      const [one = "", two = ""] = names(orderUpstreams({ upstreams, ordered: false }, nobody, chance));
       first.set(one, (first.get(one) ?? 0) + 1);
       if (one === "b") behindB.set(two, (behindB.get(two) ?? 0) + 1);
     }
@@ -46,7 +46,7 @@ describe("who comes first", () => {
     const never = (): never => {
       throw new Error("nobody should ask");
     };
-    expect(chooseRoute({ upstreams: one, ordered: false }, never, never)).toBe(one);
+    expect(orderUpstreams({ upstreams: one, ordered: false }, never, never)).toBe(one);
   });
 });
 
