@@ -2,16 +2,16 @@ export const mutants = [
   {
     name: "a token that may only read spends",
     file: "gateway/src/call/steps/admit.ts",
-    find: "  checkMaySpend(paid.caller);",
+    find: "  checkMaySpend(priced.caller);",
     replace: "",
     tests: ["test/sign-in/access-tokens.test.ts"],
   },
   {
     name: "one kind of operation is sent without a hold",
     file: "gateway/src/call/steps/hold.ts",
-    find: "  return gate.ledger.hold(holdRequest(paid));",
+    find: "  return gate.ledger.hold(holdRequest(priced));",
     replace:
-      '  if (paid.operation.category === "data") return Promise.resolve({ kind: "held" });\n  return gate.ledger.hold(holdRequest(paid));',
+      '  if (priced.operation.category === "data") return Promise.resolve({ kind: "held" });\n  return gate.ledger.hold(holdRequest(priced));',
     tests: ["test/money/spending.test.ts"],
   },
   {
@@ -24,22 +24,22 @@ export const mutants = [
   {
     name: "a key for one model calls another",
     file: "gateway/src/call/steps/price-call.ts",
-    find: "checkModelAllowed(model, caller);",
+    find: "checkModelAllowed(model, valid.caller);",
     replace: "",
     tests: ["test/callers/limited-keys.test.ts"],
   },
   {
     name: "a hold in doubt keeps its idempotency key",
     file: "gateway/src/call/later/end-later.ts",
-    find: 'outcome: "failed", ...freedBy(paid), ...tried }',
+    find: 'outcome: "failed", ...freedBy(booked), ...tried }',
     replace: 'outcome: "unknown", ...tried }',
     tests: ["test/crashes/writes-not-taken.test.ts"],
   },
   {
     name: "the receipt of an answer that could not be booked says that none came",
     file: "gateway/src/call/steps/settle.ts",
-    find: "endLater(paid.call.id, triedOf(attempted), gate);",
-    replace: "endLater(paid.call.id, { attempts: [], httpStatus: undefined }, gate);",
+    find: "endLater(booked.call.id, triedOf(attempted), gate);",
+    replace: "endLater(booked.call.id, { attempts: [], httpStatus: undefined }, gate);",
     tests: ["test/crashes/late-ends.test.ts"],
   },
   {
@@ -52,7 +52,7 @@ export const mutants = [
   {
     name: "a call that was never sent keeps its idempotency key where its end is written late",
     file: "gateway/src/call/steps/settle.ts",
-    find: "    if (didNothing(exchanged)) return takeBack(error, paid, attempted, gate);\n",
+    find: "    if (didNothing(exchanged)) return takeBack(error, booked, attempted, gate);\n",
     replace: "",
     tests: ["test/crashes/writes-not-taken.test.ts"],
   },
@@ -66,16 +66,16 @@ export const mutants = [
   {
     name: "a call without a usable link is held before it is refused",
     file: "gateway/src/call/steps/hold.ts",
-    find: "const held = await gate.ledger.wouldHold(holdRequest(paid));",
-    replace: "const held = await gate.ledger.hold(holdRequest(paid));",
+    find: "const held = await gate.ledger.wouldHold(holdRequest(priced));",
+    replace: "const held = await gate.ledger.hold(holdRequest(priced));",
     tests: ["test/links/follows.test.ts"],
   },
   {
     name: "a call is settled after it was answered",
     file: "gateway/src/call/steps/settle.ts",
-    find: "resolved = await writeEnd(paid, attempted, metered, gate);\n  } catch (error) {\n    if (didNothing",
+    find: "resolved = await writeEnd(booked, attempted, metered, gate);\n  } catch (error) {\n    if (didNothing",
     replace:
-      'writeEnd(paid, attempted, metered, gate).catch(() => {});\n    resolved = { chargedMicros: 0n, writtenOffMicros: 0n, valueMicros: 0n, state: "settled", first: true };\n  } catch (error) {\n    if (didNothing',
+      'writeEnd(booked, attempted, metered, gate).catch(() => {});\n    resolved = { chargedMicros: 0n, writtenOffMicros: 0n, valueMicros: 0n, state: "settled", first: true };\n  } catch (error) {\n    if (didNothing',
     tests: ["test/money/spending.test.ts"],
   },
   {
@@ -194,7 +194,7 @@ export const mutants = [
   {
     name: "a person is told the most a call may cost as what it is expected to cost",
     file: "gateway/src/call/refusals/refuse-hold.ts",
-    find: "call.known.expectedMicros = expectedMicros(priced);",
+    find: "call.known.expectedMicros = expectedMicros(price);",
     replace: "",
     tests: ["test/agents/agent-approval.test.ts"],
   },
@@ -208,8 +208,8 @@ export const mutants = [
   {
     name: "a person's yes is good again after a call that may have been paid for at its vendor",
     file: "gateway/src/call/steps/settle.ts",
-    find: "...(didNothing(attempted.exchanged) ? freedBy(paid) : {}),",
-    replace: "...freedBy(paid),",
+    find: "...(didNothing(attempted.exchanged) ? freedBy(booked) : {}),",
+    replace: "...freedBy(booked),",
     tests: ["test/agents/freed-approval.test.ts"],
   },
   {
@@ -222,7 +222,7 @@ export const mutants = [
   {
     name: "tokens that no call can use are recorded",
     file: "gateway/src/call/steps/meter.ts",
-    find: "  const used = sold && withinReach(sold, priced);\n",
+    find: "  const used = sold && withinReach(sold, price);\n",
     replace: "  const used = sold;\n",
     tests: ["test/money/stated-usage.test.ts"],
   },
@@ -243,8 +243,8 @@ export const mutants = [
   {
     name: "what a cache takes without a price is not told",
     file: "gateway/src/call/steps/meter.ts",
-    find: "priced.model?.hasCacheWritePrice === false && ",
-    replace: "priced.model?.hasCacheWritePrice === undefined && ",
+    find: "price.model?.hasCacheWritePrice === false && ",
+    replace: "price.model?.hasCacheWritePrice === undefined && ",
     tests: ["test/money/dearer-members.test.ts"],
   },
   {
@@ -271,15 +271,15 @@ export const mutants = [
   {
     name: "a repeated call is told of a limit instead of the call it repeats",
     file: "gateway/src/call/steps/admit.ts",
-    find: "  await checkEarlier(paid, gate);\n",
+    find: "  await checkEarlier(priced, gate);\n",
     replace: "",
     tests: ["test/money/idempotency.test.ts"],
   },
   {
     name: "audio without a price is free when the gateway dies in its stream",
     file: "gateway/src/call/steps/meter.ts",
-    find: "return told && withinReach(soldAsWritten(told, priced), priced);",
-    replace: "return told && withinReach(told, priced);",
+    find: "return told && withinReach(soldAsWritten(told, price), price);",
+    replace: "return told && withinReach(told, price);",
     tests: ["test/models/audio.test.ts"],
   },
   {
@@ -292,8 +292,8 @@ export const mutants = [
   {
     name: "tokens that no call can use are recorded after a crash",
     file: "gateway/src/call/steps/meter.ts",
-    find: "return told && withinReach(soldAsWritten(told, priced), priced);",
-    replace: "return told && soldAsWritten(told, priced);",
+    find: "return told && withinReach(soldAsWritten(told, price), price);",
+    replace: "return told && soldAsWritten(told, price);",
     tests: ["test/money/stated-usage.test.ts"],
   },
   {

@@ -2,12 +2,12 @@ import { nameAt } from "../offer/name-at.ts";
 import type { PreparedCall, Unsayable } from "../operation/forwarder.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import type { Gate } from "./gate.ts";
-import type { PaidCall } from "./paid-call.ts";
-import type { PricedCall } from "./steps/price-call.ts";
+import type { PricedCall } from "./priced-call.ts";
+import type { CallPrice } from "./call-price.ts";
 
 /** All that an upstream needs to be told a call. */
-export interface SayableCall extends Pick<PaidCall, "call" | "operation" | "input" | "acting"> {
-  readonly priced: Pick<PricedCall, "model" | "upstreams" | "ordered" | "streaming">;
+export interface SayableCall extends Pick<PricedCall, "call" | "operation" | "input" | "acting"> {
+  readonly price: Pick<CallPrice, "model" | "upstreams" | "ordered" | "streaming">;
 }
 
 /** The upstreams that one call may go to, in the order in which they are tried, each given once. */
@@ -52,7 +52,7 @@ export class Candidates {
   }
 }
 
-function say({ call, operation, priced, input }: SayableCall, upstream: Upstream, gate: Gate) {
+function say({ call, operation, price, input }: SayableCall, upstream: Upstream, gate: Gate) {
   const service = operation.servedBy[upstream.protocol];
   if (!service) throw new Error(`${operation.id} was offered with an upstream that does not serve it.`);
   return gate.forwarder.prepare({
@@ -61,13 +61,13 @@ function say({ call, operation, priced, input }: SayableCall, upstream: Upstream
     service,
     input,
     forwarded: call.forwarded,
-    model: priced.model && nameAt(priced.model, upstream.name),
-    modelAsked: priced.model?.id,
-    unaskedOutputTokensMax: priced.model?.facts.unaskedOutputTokensMax,
-    outputTokensMax: priced.model?.facts.outputTokensMax,
-    streaming: priced.streaming,
+    model: price.model && nameAt(price.model, upstream.name),
+    modelAsked: price.model?.id,
+    unaskedOutputTokensMax: price.model?.facts.unaskedOutputTokensMax,
+    outputTokensMax: price.model?.facts.outputTokensMax,
+    streaming: price.streaming,
     createdSeconds: Math.floor(call.receivedAtMs / 1000),
-    firstByteTimeoutMs: priced.streaming
+    firstByteTimeoutMs: price.streaming
       ? Math.min(operation.firstByteTimeoutMs, streamBeginsWithinMs)
       : operation.firstByteTimeoutMs,
   });

@@ -1,11 +1,11 @@
 import type { EarlierCall } from "../ledger/ledger.ts";
 import type { Gate } from "./gate.ts";
-import type { PaidCall } from "./paid-call.ts";
+import type { PricedCall } from "./priced-call.ts";
 import { readBooks } from "./read-books.ts";
 
 /** The call that has the idempotency key of this one. */
 export async function findEarlier(
-  { call, caller, wishes: { claim } }: PaidCall,
+  { call, caller, wishes: { claim } }: PricedCall,
   gate: Gate,
 ): Promise<EarlierCall | undefined> {
   if (!claim) return undefined;

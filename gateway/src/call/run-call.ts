@@ -2,7 +2,6 @@
 // hands on what the next one needs or refuses; there is no way around a step. Beside each stands what it refuses with; a step
 // that asks the books refuses with 503, too, when they do not answer.
 
-import { isAboutTask, isSold } from "../operation/operation.ts";
 import { CallRefused } from "../platform/refusals.ts";
 import { answerAboutTask } from "./steps/about-task.ts";
 import { actForLink } from "./steps/act-for-link.ts";
@@ -20,7 +19,7 @@ import { forward, isStreaming, type Attempted } from "./steps/forward.ts";
 import type { Gate } from "./gate.ts";
 import { giveUp, hold } from "./steps/hold.ts";
 import { meter } from "./steps/meter.ts";
-import { bookedCallOf, type PaidCall } from "./paid-call.ts";
+import { bookedCallOf, type PricedCall } from "./priced-call.ts";
 import { prepare } from "./steps/prepare.ts";
 import { priceCall } from "./steps/price-call.ts";
 import { quote } from "./steps/quote.ts";
@@ -32,8 +31,9 @@ import { streamAnswer } from "./steps/stream-answer.ts";
 import { noteQuota } from "./steps/take-turn.ts";
 import { readBody, validate, validateQuery } from "./steps/validate.ts";
 import { readWishes } from "./steps/wishes.ts";
+import { asksAboutTask, asksUpstream, type ValidCall } from "./valid-call.ts";
 
-/** To await costs as much as many a step, also where there is nothing to wait for: so nobody does who need not. */
+/** An `await` costs as much as a whole step, even on a value that is already there, so only promises are awaited. */
 export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const found = authenticate(call, gate); //                                     401 · 403 · 429
   let caller = found instanceof Promise ? await found : found;
@@ -54,36 +54,39 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const input = validate(call, operation, { params, query, rawBody }); //        400
   const wishes = readWishes(call, operation, input); //                          400
   checkMayChange(operation, caller); //                                          403
-  if (isAboutTask(operation)) return answerAboutTask(call, operation, input, caller, gate);
-  if (!isSold(operation)) return answerFromBooks(call, operation, input, caller, wishes, gate);
-  if (operation.price.kind === "free") return answerFree(call, operation, offered, input, caller, gate);
+  // A call is of the kind of its operation, whichever that is: a union, which the compiler does not make by itself.
+  const valid = { call, operation, offered, input, caller, wishes } as ValidCall;
+  if (asksAboutTask(valid)) return answerAboutTask(valid, gate);
+  if (!asksUpstream(valid)) return answerFromBooks(valid, gate);
+  const { operation: sold } = valid;
+  if (sold.price.kind === "free") return answerFree(valid, gate);
 
-  const priced = priceCall(call, operation, offered, input, caller, gate); //    403 · 404 · 503
-  call.known.model = priced.model?.id;
-  call.known.atMostMicros = priced.atMostMicros;
-  const acting = operation.link && (await actForLink(operation.link, priced, caller, wishes, gate));
-  const taskId = operation.task && gate.newTaskId();
-  const paid = { call, operation, input, caller, wishes, priced, acting, taskId };
-  const candidates = prepare(paid, gate); //                                     400
-  if (wishes.quote) return quote(paid, gate);
+  const price = priceCall(valid, gate); //                                       403 · 404 · 503
+  call.known.model = price.model?.id;
+  call.known.atMostMicros = price.atMostMicros;
+  const acting = sold.link && (await actForLink(sold.link, valid, price, gate));
+  const taskId = sold.task && gate.newTaskId();
+  const priced: PricedCall = { call, operation: sold, offered, input, caller, wishes, price, acting, taskId };
+  const candidates = prepare(priced, gate); //                                   400
+  if (wishes.quote) return quote(priced, gate);
 
-  const earlierTask = taskId === undefined ? undefined : await findEarlierTask(paid, gate); // 409
+  const earlierTask = taskId === undefined ? undefined : await findEarlierTask(priced, gate); // 409
   if (earlierTask) return earlierTask;
 
-  const admitting = admit(paid, candidates, gate); //                            403 · 409 · 429 · 503
+  const admitting = admit(priced, candidates, gate); //                          403 · 409 · 429 · 503
   const admission = admitting instanceof Promise ? await admitting : admitting;
   try {
-    const held = await hold(paid, gate); //                                      402 · 403 · 409 · 429
-    if (held.kind !== "held") await refuseHold(held, paid, gate);
+    const held = await hold(priced, gate); //                                    402 · 403 · 409 · 429
+    if (held.kind !== "held") await refuseHold(held, priced, gate);
   } catch (error) {
-    return giveUp(error, admission, paid, gate);
+    return giveUp(error, admission, priced, gate);
   }
   call.known.held = true;
   const { turn, share } = admission;
   noteQuota(call, turn, gate);
   try {
-    const attempted = await forward(paid, turn, candidates, gate);
-    const answer = await deliver(paid, attempted, share, gate); //               429 · 502 · 503
+    const attempted = await forward(priced, turn, candidates, gate);
+    const answer = await deliver(priced, attempted, share, gate); //             429 · 502 · 503
     // A stream goes on after this; it gives back what it took when it has ended.
     if (answer.ended) {
       endWith(answer.ended, share).catch(() => {});
@@ -98,18 +101,23 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
     // How the tokens stood with the call among them is no longer true.
     call.known.tokens = undefined;
     gate.openAttempts.delete(call.id);
-    if (!(error instanceof CallRefused)) endAfterBug(paid, gate);
+    if (!(error instanceof CallRefused)) endAfterBug(priced, gate);
     throw error;
   }
 }
 
 /** Meters and settles what came of it, each kind of answer in its own way. */
-function deliver(paid: PaidCall, attempted: Attempted, share: Share, gate: Gate): Answer | Promise<Answer> {
-  if (isStreaming(attempted)) return streamAnswer(bookedCallOf(paid), attempted, share, gate);
-  if (paid.taskId !== undefined) return beginTask(paid, paid.taskId, attempted, gate);
-  const metered = meter(paid, attempted, gate);
+function deliver(
+  priced: PricedCall,
+  attempted: Attempted,
+  share: Share,
+  gate: Gate,
+): Answer | Promise<Answer> {
+  if (isStreaming(attempted)) return streamAnswer(bookedCallOf(priced), attempted, share, gate);
+  if (priced.taskId !== undefined) return beginTask(priced, priced.taskId, attempted, gate);
+  const metered = meter(priced, attempted, gate);
   share.used(metered.used);
-  return settle(paid, attempted, metered, gate);
+  return settle(priced, attempted, metered, gate);
 }
 
 async function endWith(ended: Promise<void>, share: Share): Promise<void> {
@@ -121,7 +129,7 @@ async function endWith(ended: Promise<void>, share: Share): Promise<void> {
 }
 
 /** A bug of ours ends the hold: nothing was delivered. Only a task may be made all the same, so its hold waits for the deadline. */
-function endAfterBug({ call, taskId }: PaidCall, gate: Gate): void {
+function endAfterBug({ call, taskId }: PricedCall, gate: Gate): void {
   if (taskId === undefined) endLater(call.id, nothingTried, gate);
   else loseLater(taskId, gate);
 }

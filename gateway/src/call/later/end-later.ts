@@ -1,6 +1,6 @@
 import type { Release } from "../../ledger/ledger.ts";
 import type { Gate } from "../gate.ts";
-import type { BookedCall } from "../paid-call.ts";
+import type { BookedCall } from "../priced-call.ts";
 import { writeLater } from "./write-later.ts";
 
 /**
@@ -17,8 +17,8 @@ export type Tried = Pick<Release, "attempts" | "httpStatus">;
 export const nothingTried: Tried = { attempts: [], httpStatus: undefined };
 
 /** The same for a call for which no upstream did anything, should its hold be on disk: its caller was told to try again. */
-export const takeBackLater = (paid: BookedCall, tried: Tried, gate: Gate): void =>
-  releaseLater({ callId: paid.call.id, outcome: "failed", ...freedBy(paid), ...tried }, gate);
+export const takeBackLater = (booked: BookedCall, tried: Tried, gate: Gate): void =>
+  releaseLater({ callId: booked.call.id, outcome: "failed", ...freedBy(booked), ...tried }, gate);
 
 type Freed = Pick<Release, "freed" | "freedApprovalId">;
 

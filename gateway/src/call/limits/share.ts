@@ -12,12 +12,12 @@ export class Share {
 
   constructor(
     wants: readonly Want[],
-    most: { readonly tokens: number },
-    takenAtMs: number,
+    tokensMax: number,
+    { takenAtMs }: { readonly takenAtMs: number },
     limiter: Gate["limiter"],
   ) {
     this.wants = wants;
-    this.#tokensMax = most.tokens;
+    this.#tokensMax = tokensMax;
     this.#takenAtMs = takenAtMs;
     this.#limiter = limiter;
   }
@@ -45,7 +45,7 @@ export class Share {
     return this.#limiter.giveBack(this.wants, this.#takenAtMs);
   }
 
-  /** Of what forgets by the minute, a call takes tokens alone. */
+  /** Tokens are the only rate that a call takes a share of. */
   #correct(): void | Promise<void> {
     for (const want of this.wants) {
       if (want.kind === "rate") {

@@ -1,7 +1,7 @@
 import { contextTokensMax, type Quantities } from "../../prices/quantities.ts";
-import type { PricedCall } from "../steps/price-call.ts";
+import type { CallPrice } from "../call-price.ts";
 
-/** A vendor that runs tools reads its model's context again and again for one call; so often nobody does. */
+/** A vendor that runs tools may read the context several times for one call, but never ten times. */
 const timesMax = 10;
 
 /**
@@ -9,7 +9,7 @@ const timesMax = 10;
  * write, and all that was held for, many times over, is an error of the vendor's, and would make nonsense of every sum.
  * Whatever is above the hold is recorded all the same, and written off.
  */
-export function withinReach(used: Quantities, { model, estimate }: PricedCall): Quantities {
+export function withinReach(used: Quantities, { model, estimate }: CallPrice): Quantities {
   if (!model) return used;
   const { contextTokens = contextTokensMax, unaskedOutputTokensMax } = model.facts;
   const modelReach = (contextTokens + unaskedOutputTokensMax) * timesMax;

@@ -5,8 +5,8 @@ import { usdFromMicros, type Micros } from "../../platform/money.ts";
 import { refuse } from "../../platform/refusals.ts";
 import { checkEarlier } from "./check-earlier.ts";
 import type { Gate } from "../gate.ts";
-import type { PaidCall } from "../paid-call.ts";
-import { expectedMicros } from "../steps/price-call.ts";
+import type { PricedCall } from "../priced-call.ts";
+import { expectedMicros } from "../call-price.ts";
 import { returnCounted } from "../limits/return-counted.ts";
 import { readBooks } from "../read-books.ts";
 import { amounts, refuseUnpayable } from "./refuse-unpayable.ts";
@@ -17,22 +17,22 @@ import { whatHelps } from "./what-helps.ts";
 type NotHeld = Exclude<HoldResult, { kind: "held" }>;
 
 /** What stands against the hold, as the caller is told it. */
-export async function refuseHold(result: NotHeld, paid: PaidCall, gate: Gate): Promise<never> {
-  const { call, operation, priced, caller } = paid;
-  const { atMostMicros } = priced;
+export async function refuseHold(result: NotHeld, priced: PricedCall, gate: Gate): Promise<never> {
+  const { call, operation, price, caller } = priced;
+  const { atMostMicros } = price;
   switch (result.kind) {
     case "too_many_tasks":
-      return refuseByTasks(paid, result.openMax, gate);
+      return refuseByTasks(priced, result.openMax, gate);
     case "idempotency_conflict":
       return refuseEarlier(result.earlier, operation.idempotency?.codePrefix);
     case "approval_required":
-      call.known.expectedMicros = expectedMicros(priced);
+      call.known.expectedMicros = expectedMicros(price);
       return refuseUnapproved(result.reason, atMostMicros, coveredMicros(call, caller));
     default:
       return refuseUnpayable(result, {
         atMostMicros,
         named: "The call",
-        whatHelps: (leftMicros) => whatHelps(paid, leftMicros),
+        whatHelps: (leftMicros) => whatHelps(priced, leftMicros),
       });
   }
 }
@@ -40,7 +40,7 @@ export async function refuseHold(result: NotHeld, paid: PaidCall, gate: Gate): P
 /** Nobody knows when a task ends; most take less than a minute and a half. */
 const taskRetryMs = 5_000;
 
-async function refuseByTasks({ call }: PaidCall, openMax: number, gate: Gate): Promise<never> {
+async function refuseByTasks({ call }: PricedCall, openMax: number, gate: Gate): Promise<never> {
   await returnCounted(call, gate);
   return refuse(
     "quota_exceeded",
@@ -50,18 +50,18 @@ async function refuseByTasks({ call }: PaidCall, openMax: number, gate: Gate): P
 }
 
 /** Whoever has asked before, or has too many tasks open, hears that first. */
-export async function refuseByCap(paid: PaidCall, capMicros: Micros, gate: Gate): Promise<never> {
-  const { call, operation, caller } = paid;
-  const { atMostMicros } = paid.priced;
-  await checkEarlier(paid, gate);
+export async function refuseByCap(priced: PricedCall, capMicros: Micros, gate: Gate): Promise<never> {
+  const { call, operation, caller } = priced;
+  const { atMostMicros } = priced.price;
+  await checkEarlier(priced, gate);
   const open = operation.task && (await readBooks(gate.tasks.countOpen(caller.keyId), call, gate));
   if (operation.task && open !== undefined && open >= operation.task.openMax) {
-    await refuseByTasks(paid, operation.task.openMax, gate);
+    await refuseByTasks(priced, operation.task.openMax, gate);
   }
   return refuse(
     "estimated_price_exceeds_max_price",
     `The call may cost ${usdFromMicros(atMostMicros)} USD; the cap is ${usdFromMicros(capMicros)} USD.` +
-      whatHelps(paid, capMicros),
+      whatHelps(priced, capMicros),
     {
       inError: amounts(atMostMicros, capMicros),
     },

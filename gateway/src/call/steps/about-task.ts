@@ -1,6 +1,4 @@
-import type { Credential } from "../../keys/keys.ts";
 import { toldOfLimit } from "../../limits/hit-limit.ts";
-import type { CallInput } from "../../operation/call-input.ts";
 import type { TaskOperation } from "../../operation/operation.ts";
 import { wholeOf } from "../../operation/exchanged.ts";
 import { refuse } from "../../platform/refusals.ts";
@@ -12,16 +10,14 @@ import { returnCounted } from "../limits/return-counted.ts";
 import { readBooks } from "../read-books.ts";
 import { answerOfUpstream } from "../answer-of-upstream.ts";
 import type { Task } from "../../ledger/task-record.ts";
+import type { ValidCall } from "../valid-call.ts";
 
 /** Ours are UUIDs and vendors' are words like them; anything else was never the name of a task, and nobody looks for it. */
 const taskName = /^[\w-]{1,128}$/;
 
 /** Answers about a task of the caller's own account, free of charge. Another's task looks like none at all. */
 export async function answerAboutTask(
-  call: Call,
-  operation: TaskOperation,
-  input: CallInput,
-  { accountId }: Credential,
+  { call, operation, input, caller: { accountId } }: ValidCall<TaskOperation>,
   gate: Gate,
 ): Promise<Answer> {
   const taskId = input.params["task_id"] ?? "";

@@ -1,9 +1,8 @@
-import type { Credential } from "../../keys/keys.ts";
 import type { Acting } from "../../links/act-for.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
+import type { CallPrice } from "../call-price.ts";
 import type { Gate } from "../gate.ts";
-import type { PricedCall } from "./price-call.ts";
-import type { Wishes } from "./wishes.ts";
+import type { ValidCall } from "../valid-call.ts";
 
 /**
  * In whose name the call is made, for operations that act for a linked account. A refusal is only found here; it is
@@ -11,9 +10,8 @@ import type { Wishes } from "./wishes.ts";
  */
 export async function actForLink(
   { scopes }: NonNullable<SoldOperation["link"]>,
-  { upstreams }: PricedCall,
-  { keyId }: Credential,
-  { quote }: Wishes,
+  { caller: { keyId }, wishes: { quote } }: ValidCall,
+  { upstreams }: CallPrice,
   gate: Gate,
 ): Promise<Acting | undefined> {
   return quote ? undefined : gate.links.actFor({ keyId, upstreams, scopes });

@@ -5,9 +5,9 @@ import type { SoldOperation } from "../../operation/operation.ts";
 import { allTokens } from "../../prices/quantities.ts";
 import { checkEarlier } from "../refusals/check-earlier.ts";
 import type { Gate } from "../gate.ts";
-import type { PaidCall } from "../paid-call.ts";
+import type { PricedCall } from "../priced-call.ts";
 import type { Candidates } from "../candidates.ts";
-import type { PricedCall } from "./price-call.ts";
+import type { CallPrice } from "../call-price.ts";
 import { refuseByLimit } from "../refusals/refuse-by-limit.ts";
 import { refusePaused } from "../refusals/refuse-paused.ts";
 import { Share } from "../limits/share.ts";
@@ -21,48 +21,52 @@ export interface Admission {
 }
 
 /** Takes the call's turn at an upstream and its share of the limits, all or nothing. */
-export function admit(paid: PaidCall, candidates: Candidates, gate: Gate): Admission | Promise<Admission> {
-  checkMaySpend(paid.caller);
-  const wants = wantsOf(paid);
+export function admit(
+  priced: PricedCall,
+  candidates: Candidates,
+  gate: Gate,
+): Admission | Promise<Admission> {
+  checkMaySpend(priced.caller);
+  const wants = wantsOf(priced);
   const taking = takeTurn(candidates, wants, gate);
   return taking instanceof Promise
-    ? admitLater(taking, wants, paid, gate)
-    : admissionOf(taking, wants, paid, gate);
+    ? admitLater(taking, wants, priced, gate)
+    : admissionOf(taking, wants, priced, gate);
 }
 
 const admitLater = async (
   taking: Promise<TakenTurn>,
   wants: readonly Want[],
-  paid: PaidCall,
+  priced: PricedCall,
   gate: Gate,
-): Promise<Admission> => admissionOf(await taking, wants, paid, gate);
+): Promise<Admission> => admissionOf(await taking, wants, priced, gate);
 
 function admissionOf(
   taken: TakenTurn,
   wants: readonly Want[],
-  paid: PaidCall,
+  priced: PricedCall,
   gate: Gate,
 ): Admission | Promise<never> {
-  if (taken.kind !== "taken") return refuseTurn(taken, paid, gate);
+  if (taken.kind !== "taken") return refuseTurn(taken, priced, gate);
   const { turn, standings } = taken;
   const [tokens] = standings;
-  if (wants[0]?.kind === "rate" && tokens) paid.call.known.tokens = seenAt(gate.clock.wallMs(), tokens);
-  const most = { tokens: allTokens(paid.priced.estimate.atMost) };
-  return { turn, share: new Share(wants, most, turn.takenAtMs, gate.limiter) };
+  if (wants[0]?.kind === "rate" && tokens) priced.call.known.tokens = seenAt(gate.clock.wallMs(), tokens);
+  const tokensMax = allTokens(priced.price.estimate.atMost);
+  return { turn, share: new Share(wants, tokensMax, turn, gate.limiter) };
 }
 
 async function refuseTurn(
   refused: Exclude<TakenTurn, { kind: "taken" }>,
-  paid: PaidCall,
+  priced: PricedCall,
   gate: Gate,
 ): Promise<never> {
-  await checkEarlier(paid, gate);
-  if (refused.kind === "limited") return refuseByLimit(paid.call, refused.by, gate);
-  return refusePaused(paid.call, refused.upstream, gate);
+  await checkEarlier(priced, gate);
+  if (refused.kind === "limited") return refuseByLimit(priced.call, refused.by, gate);
+  return refusePaused(priced.call, refused.upstream, gate);
 }
 
 /** Gives everything back that an admitted call took: it is not made. */
-export async function withdraw({ turn, share }: Admission, { call }: PaidCall, gate: Gate): Promise<void> {
+export async function withdraw({ turn, share }: Admission, { call }: PricedCall, gate: Gate): Promise<void> {
   await share.giveBack();
   await giveTurnBack(turn, gate);
   const [tokens] = share.wants;
@@ -71,16 +75,16 @@ export async function withdraw({ turn, share }: Admission, { call }: PaidCall, g
   }
 }
 
-const takesSlot = ({ limits }: SoldOperation, { streaming }: PricedCall): boolean =>
+const takesSlot = ({ limits }: SoldOperation, { streaming }: CallPrice): boolean =>
   limits?.slot === "always" || (limits?.slot === "streaming" && streaming);
 
-const ownLimits = ({ call, caller }: PaidCall) => limitsOfCaller(call.offer, caller);
+const ownLimits = ({ call, caller }: PricedCall) => limitsOfCaller(call.offer, caller);
 
 /** Tokens first, where the operation has any. */
-function wantsOf(paid: PaidCall): Want[] {
-  const { call, operation, priced, caller } = paid;
-  const { tokens } = priced.estimate;
-  const wants = tokens === undefined ? [] : [keyTokens(caller.keyId, tokens, ownLimits(paid).tpm)];
-  if (takesSlot(operation, priced)) wants.push(keySlot(caller.keyId, call.id, ownLimits(paid).concurrency));
+function wantsOf(priced: PricedCall): Want[] {
+  const { call, operation, price, caller } = priced;
+  const { tokens } = price.estimate;
+  const wants = tokens === undefined ? [] : [keyTokens(caller.keyId, tokens, ownLimits(priced).tpm)];
+  if (takesSlot(operation, price)) wants.push(keySlot(caller.keyId, call.id, ownLimits(priced).concurrency));
   return wants;
 }

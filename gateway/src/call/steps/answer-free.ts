@@ -1,11 +1,8 @@
-import type { Credential } from "../../keys/keys.ts";
 import { refuseSuspended } from "../../ledger/refuse-suspended.ts";
-import type { OfferedOperation } from "../../offer/offer.ts";
-import type { CallInput } from "../../operation/call-input.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
 import { type Exchanged, type ExchangedWhole, neverSent, wholeOf } from "../../operation/exchanged.ts";
 import { unused, verdictOf } from "../../routing/upstream-health.ts";
-import type { Answer, Call } from "../call.ts";
+import type { Answer } from "../call.ts";
 import type { Gate } from "../gate.ts";
 import { prepare } from "./prepare.ts";
 import { chooseModel } from "./price-call.ts";
@@ -13,29 +10,23 @@ import { refuseByLimit } from "../refusals/refuse-by-limit.ts";
 import { returnCounted } from "../limits/return-counted.ts";
 import { refusePaused } from "../refusals/refuse-paused.ts";
 import { answerOfUpstream } from "../answer-of-upstream.ts";
+import type { ValidCall } from "../valid-call.ts";
 import { noteQuota, takeTurn, type Turn } from "./take-turn.ts";
 
 /**
  * A free operation that an upstream answers: nothing is held or booked, and usage does not count it. The upstream's
  * quota and its pauses hold for it as for any other call.
  */
-export async function answerFree(
-  call: Call,
-  operation: SoldOperation,
-  offered: OfferedOperation,
-  input: CallInput,
-  caller: Credential,
-  gate: Gate,
-): Promise<Answer> {
-  const { price } = operation;
-  if (price.kind !== "free") throw new Error(`${operation.id} is not free.`);
-  const model =
-    price.modelKind === undefined ? undefined : chooseModel(call.offer, offered, price, input, caller, gate);
+export async function answerFree(valid: ValidCall<SoldOperation>, gate: Gate): Promise<Answer> {
+  const { call, operation, offered, input, caller } = valid;
+  const { price: contract } = operation;
+  if (contract.kind !== "free") throw new Error(`${operation.id} is not free.`);
+  const model = contract.modelKind === undefined ? undefined : chooseModel(valid, contract, gate);
   call.known.model = model?.id;
   const { upstreams } = model ?? offered;
   // Vendors may count differently, so it is always the first of them that can be asked.
-  const priced = { model, upstreams, ordered: true, streaming: false };
-  const candidates = prepare({ call, operation, input, priced, acting: undefined }, gate);
+  const price = { model, upstreams, ordered: true, streaming: false };
+  const candidates = prepare({ call, operation, input, price, acting: undefined }, gate);
   // The vendor is asked with the operator's key, and whoever is suspended has no use of it.
   if (caller.suspended) refuseSuspended();
 

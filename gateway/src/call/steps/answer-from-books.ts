@@ -1,21 +1,15 @@
-import type { Credential } from "../../keys/keys.ts";
 import { limitsOfCaller } from "../../offer/limits-of-caller.ts";
-import type { CallInput } from "../../operation/call-input.ts";
 import { changesFreely, type OwnOperation } from "../../operation/operation.ts";
 import { CallRefused } from "../../platform/refusals.ts";
-import { jsonAnswer, type Answer, type Call } from "../call.ts";
+import { jsonAnswer, type Answer } from "../call.ts";
 import type { Gate } from "../gate.ts";
 import { returnCounted } from "../limits/return-counted.ts";
 import { refuseUnbooked, whyUnread, whyUnwritten } from "../refusals/refuse-unbooked.ts";
-import type { Wishes } from "./wishes.ts";
+import type { ValidCall } from "../valid-call.ts";
 
 /** A free operation that the gateway answers itself: nothing is held, nothing leaves. */
 export async function answerFromBooks(
-  call: Call,
-  operation: OwnOperation,
-  input: CallInput,
-  caller: Credential,
-  { claim: idempotency }: Wishes,
+  { call, operation, input, caller, wishes: { claim: idempotency } }: ValidCall<OwnOperation>,
   gate: Gate,
 ): Promise<Answer> {
   const { accountId, keyId, scope, budget, grant, tier, allowedModels, allowedOperations } = caller;

@@ -7,7 +7,7 @@ import { jsonAnswer, type Answer } from "../call.ts";
 import { findEarlier } from "../find-earlier.ts";
 import type { AttemptedWhole } from "./forward.ts";
 import type { Gate } from "../gate.ts";
-import type { PaidCall } from "../paid-call.ts";
+import type { PricedCall } from "../priced-call.ts";
 import { readBooks } from "../read-books.ts";
 import { refuseUnbooked } from "../refusals/refuse-unbooked.ts";
 import { settle } from "./settle.ts";
@@ -20,17 +20,17 @@ import { writeLater } from "../later/write-later.ts";
  * and held until its deadline, because it may still be made and billed.
  */
 export async function beginTask(
-  paid: PaidCall,
+  priced: PricedCall,
   taskId: string,
   attempted: AttemptedWhole,
   gate: Gate,
 ): Promise<Answer> {
-  const { call } = paid;
+  const { call } = priced;
   const { exchanged, upstream, attempts } = attempted;
   const begun = isSuccess(exchanged) ? readBegunWork(exchanged.answer.json) : undefined;
   if (begun) {
     const nowMs = gate.clock.wallMs();
-    const isOurs = await begin(paid, gate, {
+    const isOurs = await begin(priced, gate, {
       taskId,
       upstream: upstream.name,
       ...begun,
@@ -40,7 +40,7 @@ export async function beginTask(
     });
     if (isOurs) return created(taskId, begun.state, call.id);
   } else if (saysNo(exchanged)) {
-    return settle(paid, attempted, { succeeded: false, used: {}, source: "none" }, gate);
+    return settle(priced, attempted, { succeeded: false, used: {}, source: "none" }, gate);
   }
   gate.log.error("nobody knows whether a task was created; its hold stays until the deadline", {
     task_id: taskId,
@@ -66,7 +66,7 @@ function saysNo(exchanged: AttemptedWhole["exchanged"]): boolean {
 }
 
 /** False when the id is another task's, which is nothing to this caller. */
-async function begin(paid: PaidCall, gate: Gate, begun: BegunTask): Promise<boolean> {
+async function begin(priced: PricedCall, gate: Gate, begun: BegunTask): Promise<boolean> {
   try {
     return await gate.tasks.begin(begun);
   } catch (error) {
@@ -86,7 +86,7 @@ async function begin(paid: PaidCall, gate: Gate, begun: BegunTask): Promise<bool
     );
     const message =
       "The task was created but could not be written down yet; ask again with the same Idempotency-Key.";
-    return refuseUnbooked(error, paid.call, { message, retryable: false }, gate);
+    return refuseUnbooked(error, priced.call, { message, retryable: false }, gate);
   }
 }
 
@@ -100,9 +100,9 @@ export function loseLater(taskId: string, gate: Gate, attempts: AttemptedWhole["
  * A creation that is repeated under its idempotency key is answered with the task that there is, also when its result is
  * gone by now. Of a lost one, which nobody can be asked about, only that is told, also when its deadline has passed.
  */
-export async function findEarlierTask(paid: PaidCall, gate: Gate): Promise<Answer | undefined> {
-  const { call } = paid;
-  const earlier = await findEarlier(paid, gate);
+export async function findEarlierTask(priced: PricedCall, gate: Gate): Promise<Answer | undefined> {
+  const { call } = priced;
+  const earlier = await findEarlier(priced, gate);
   if (!earlier?.sameRequest) return undefined;
   const task = await readBooks(gate.tasks.findByCall(earlier.callId), call, gate);
   // What is still being created, or was refused, is no task yet; admission says how it stands.

@@ -13,7 +13,7 @@ import { unused, verdictOf, type Admittance } from "../../routing/upstream-healt
 import type { Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
 import { noteAttempt } from "../news/note-attempt.ts";
-import type { PaidCall } from "../paid-call.ts";
+import type { PricedCall } from "../priced-call.ts";
 import type { Candidates } from "../candidates.ts";
 import { noteQuota, takeTurn, type Turn } from "./take-turn.ts";
 
@@ -47,7 +47,7 @@ const attemptsMax = 2;
  * answered with an error of its own before any output. Whatever the attempts, there is one outcome and one charge.
  */
 export async function forward(
-  { call, operation, acting: linked }: PaidCall,
+  { call, operation, acting: linked }: PricedCall,
   firstTurn: Turn,
   candidates: Candidates,
   gate: Gate,

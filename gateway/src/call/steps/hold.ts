@@ -6,7 +6,7 @@ import { taskLifeMs } from "../../tasks/task-life.ts";
 import { withdraw, type Admission } from "./admit.ts";
 import { nothingTried, takeBackLater } from "../later/end-later.ts";
 import type { Gate } from "../gate.ts";
-import type { PaidCall } from "../paid-call.ts";
+import type { PricedCall } from "../priced-call.ts";
 import { refuseByCap, refuseHold } from "../refusals/refuse-hold.ts";
 import { refuseUnbooked } from "../refusals/refuse-unbooked.ts";
 import { coveredMicros } from "../covered-micros.ts";
@@ -16,12 +16,12 @@ import type { NewTask } from "../../ledger/task-record.ts";
  * Takes the call's idempotency key, its budget and a durable hold on the most it can cost, all or nothing. A hold that
  * does not fit is never shrunk.
  */
-export function hold(paid: PaidCall, gate: Gate): Promise<HoldResult> {
-  const { priced, wishes, acting } = paid;
+export function hold(priced: PricedCall, gate: Gate): Promise<HoldResult> {
+  const { price, wishes, acting } = priced;
   const { capMicros } = wishes;
-  if (capMicros !== undefined && priced.atMostMicros > capMicros) return refuseByCap(paid, capMicros, gate);
-  if (acting?.kind === "refused") return refuseToAct(paid, acting.refusal, gate);
-  return gate.ledger.hold(holdRequest(paid));
+  if (capMicros !== undefined && price.atMostMicros > capMicros) return refuseByCap(priced, capMicros, gate);
+  if (acting?.kind === "refused") return refuseToAct(priced, acting.refusal, gate);
+  return gate.ledger.hold(holdRequest(priced));
 }
 
 /**
@@ -31,51 +31,52 @@ export function hold(paid: PaidCall, gate: Gate): Promise<HoldResult> {
 export async function giveUp(
   error: unknown,
   admission: Admission,
-  paid: PaidCall,
+  priced: PricedCall,
   gate: Gate,
 ): Promise<never> {
-  const { call } = paid;
+  const { call } = priced;
   // First of all: should the hold be on disk all the same, it must not stay there, whatever else fails. Where it certainly
   // is not, a store that has too much to do is not given more.
-  if (!(error instanceof CallRefused || error instanceof NotWritten)) takeBackLater(paid, nothingTried, gate);
-  await withdraw(admission, paid, gate);
+  if (!(error instanceof CallRefused || error instanceof NotWritten))
+    takeBackLater(priced, nothingTried, gate);
+  await withdraw(admission, priced, gate);
   if (error instanceof CallRefused) throw error;
   const message = "The call could not be booked, so it was not made.";
   return refuseUnbooked(error, call, { message, retryable: true }, gate);
 }
 
 /** Told last: who could not pay, or has asked before, hears that first. Nothing is held or written for it. */
-async function refuseToAct(paid: PaidCall, refusal: CallRefused, gate: Gate): Promise<never> {
-  const held = await gate.ledger.wouldHold(holdRequest(paid));
-  if (held.kind !== "held") await refuseHold(held, paid, gate);
+async function refuseToAct(priced: PricedCall, refusal: CallRefused, gate: Gate): Promise<never> {
+  const held = await gate.ledger.wouldHold(holdRequest(priced));
+  if (held.kind !== "held") await refuseHold(held, priced, gate);
   throw refusal;
 }
 
 /** What was asked for is also what is charged, should a success not say how long it is. */
-function newTaskOf({ call, operation, priced, taskId }: PaidCall): NewTask | undefined {
+function newTaskOf({ call, operation, price, taskId }: PricedCall): NewTask | undefined {
   if (taskId === undefined || !operation.task) return undefined;
   const { openMax } = operation.task;
-  const { expected } = priced.estimate;
+  const { expected } = price.estimate;
   return { id: taskId, expected, deadlineAtMs: call.receivedAtMs + taskLifeMs, openMax };
 }
 
-function holdRequest(paid: PaidCall): HoldRequest {
-  const { call, operation, priced, caller, wishes } = paid;
+function holdRequest(priced: PricedCall): HoldRequest {
+  const { call, operation, price, caller, wishes } = priced;
   return {
     callId: call.id,
     accountId: caller.accountId,
     keyId: caller.keyId,
     operationId: operation.id,
-    model: priced.model?.id,
-    amountMicros: priced.atMostMicros,
-    terms: priced.terms,
-    multiplierPpm: priced.multiplierPpm,
+    model: price.model?.id,
+    amountMicros: price.atMostMicros,
+    terms: price.terms,
+    multiplierPpm: price.multiplierPpm,
     createdAtMs: call.receivedAtMs,
     budget: caller.budget,
     grant: caller.grant && dayBoundOf(caller.grant),
     coveredMicros: coveredMicros(call, caller),
     approval: call.approval?.claim,
     idempotency: wishes.claim,
-    task: newTaskOf(paid),
+    task: newTaskOf(priced),
   };
 }

@@ -8,8 +8,8 @@ import type { TokenReading } from "../../operation/token-reading.ts";
 import type { Upstream } from "../../operation/upstream.ts";
 import type { AttemptedWhole } from "./forward.ts";
 import type { Gate } from "../gate.ts";
-import type { BookedCall, PaidCall } from "../paid-call.ts";
-import type { PricedCall } from "./price-call.ts";
+import type { BookedCall, PricedCall } from "../priced-call.ts";
+import type { CallPrice } from "../call-price.ts";
 import { soldAsWritten } from "../metering/sold-as-written.ts";
 import { withinReach } from "../metering/within-reach.ts";
 
@@ -26,16 +26,13 @@ export interface Metered {
 const nothing = { used: {}, source: "none" } as const;
 
 /** Reads the answer for what must be paid. No evidence, no charge. */
-export function meter(
-  { operation, priced, input }: PaidCall,
-  { exchanged, upstream }: AttemptedWhole,
-  gate: Gate,
-): Metered {
+export function meter(priced: PricedCall, { exchanged, upstream }: AttemptedWhole, gate: Gate): Metered {
   if (exchanged.kind === "no_answer") {
     const inDoubt = exchanged.sent && (exchanged.reason === "timeout" || exchanged.reason === "cut_off");
     return { ...nothing, succeeded: inDoubt ? undefined : false };
   }
   if (!isSuccess(exchanged)) return { ...nothing, succeeded: false };
+  const { operation, input } = priced;
   if (operation.price.kind === "per_unit") {
     const anomalies: string[] = [];
     const delivered = operation.price.delivered(exchanged.answer, input, anomalies);
@@ -44,7 +41,7 @@ export function meter(
     return { succeeded: true, used: { [operation.price.unit]: delivered }, source: "provider" };
   }
 
-  const metered = meterTokens(operation, priced, exchanged.tokens, upstream, gate);
+  const metered = meterTokens(priced, exchanged.tokens, upstream, gate);
   return exchanged.tokens?.gaveUp === true ? { ...metered, brokeOff: true } : metered;
 }
 
@@ -57,37 +54,36 @@ interface PassedStream {
 
 /** The same for a stream, by what passed of it until now. */
 export function meterStream(
-  { operation, priced }: BookedCall,
+  booked: BookedCall,
   { relay, upstream, callerLeft }: PassedStream,
   gate: Gate,
 ): Metered {
   const { tokens, complete } = relay.read();
-  const metered = meterTokens(operation, priced, tokens, upstream, gate);
+  const metered = meterTokens(booked, tokens, upstream, gate);
   return complete || callerLeft ? metered : { ...metered, brokeOff: true };
 }
 
 function meterTokens(
-  operation: SoldOperation,
-  priced: PricedCall,
+  { operation, price }: Pick<BookedCall, "operation" | "price">,
   tokens: TokenReading | undefined,
   upstream: Upstream,
   gate: Gate,
 ): Metered {
-  const told = tokens && toldBy(tokens, priced);
-  const sold = told && soldAsWritten(told, priced);
-  const used = sold && withinReach(sold, priced);
+  const told = tokens && toldBy(tokens, price);
+  const sold = told && soldAsWritten(told, price);
+  const used = sold && withinReach(sold, price);
   if (tokens && (tokens.anomalies.length > 0 || used !== sold)) {
     noteAnomalies(operation, { ...tokens, beyond: beyondReach(sold, used) }, upstream, gate);
   }
-  if (tokens?.model !== undefined && priced.model) {
-    const asked = nameAt(priced.model, upstream.name);
+  if (tokens?.model !== undefined && price.model) {
+    const asked = nameAt(price.model, upstream.name);
     gate.modelNews.noteAnswer(upstream.name, asked, tokens.model);
   }
   if (!used) return { ...nothing, succeeded: false };
-  if (tokens.used && sold !== told && priced.model)
-    gate.modelNews.noteUnpricedAudio(upstream.name, priced.model.id);
-  if (priced.model?.hasCacheWritePrice === false && writesCache(used))
-    gate.modelNews.noteUnpricedCacheWrite(upstream.name, priced.model.id);
+  if (tokens.used && sold !== told && price.model)
+    gate.modelNews.noteUnpricedAudio(upstream.name, price.model.id);
+  if (price.model?.hasCacheWritePrice === false && writesCache(used))
+    gate.modelNews.noteUnpricedCacheWrite(upstream.name, price.model.id);
   return { succeeded: true, used, source: tokens.used ? "provider" : "estimated" };
 }
 
@@ -99,15 +95,15 @@ const beyondReach = (told: Quantities = {}, used: Quantities = {}): readonly str
   Object.keys(told).filter((unit) => told[unit] !== used[unit]);
 
 /** What a stream would cost if it ended now; undefined as long as it has delivered nothing. */
-export function deliveredSoFar({ priced }: BookedCall, relay: StreamRelay): Quantities | undefined {
-  const told = toldBy(relay.read().tokens, priced);
-  return told && withinReach(soldAsWritten(told, priced), priced);
+export function deliveredSoFar({ price }: BookedCall, relay: StreamRelay): Quantities | undefined {
+  const told = toldBy(relay.read().tokens, price);
+  return told && withinReach(soldAsWritten(told, price), price);
 }
 
 /** Without a report, only delivered output is worth money; what it does not show is what we expected. */
-function toldBy({ used, estimate, isUncounted }: TokenReading, priced: PricedCall): Quantities | undefined {
+function toldBy({ used, estimate, isUncounted }: TokenReading, price: CallPrice): Quantities | undefined {
   if (used || !estimate) return used;
-  const { expected } = priced.estimate;
+  const { expected } = price.estimate;
   const told = { ...expected, ...estimate };
   if (isUncounted !== true) return told;
   return { ...told, output_tokens: Math.max(expected["output_tokens"] ?? 0, told["output_tokens"] ?? 0) };

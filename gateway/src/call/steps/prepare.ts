@@ -5,10 +5,10 @@ import type { Gate } from "../gate.ts";
 
 /** Says the call in its upstream's own protocol, before anything is held: what cannot be said is the caller's to change. */
 export function prepare(sayable: SayableCall, gate: Gate): Candidates {
-  const { operation, priced, acting } = sayable;
+  const { operation, price, acting } = sayable;
   // A linked account is known at one platform only.
   const upstreams =
-    acting?.kind === "ready" ? [acting.upstream] : orderUpstreams(priced, gate.health.isResting, gate.random);
+    acting?.kind === "ready" ? [acting.upstream] : orderUpstreams(price, gate.health.isResting, gate.random);
   const candidates = new Candidates(sayable, upstreams, gate);
   if (candidates.canBegin()) return candidates;
   const { unsayable } = candidates;

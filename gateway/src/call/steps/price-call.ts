@@ -1,45 +1,22 @@
-import type { Credential } from "../../keys/keys.ts";
 import { estimateCall } from "../../offer/estimate-call.ts";
 import { mayUseModel, mayUseOperation } from "../../offer/may-use.ts";
-import type { Offer, OfferedModel, OfferedOperation } from "../../offer/offer.ts";
+import type { OfferedModel } from "../../offer/offer.ts";
 import type { CallInput } from "../../operation/call-input.ts";
-import type { Estimate } from "../../operation/estimate.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
-import { valuePico, type Terms } from "../../prices/terms.ts";
-import type { Upstream } from "../../operation/upstream.ts";
 import { isJsonObject } from "../../platform/json.ts";
-import { microsRoundedUp, type Micros } from "../../platform/money.ts";
+import { microsRoundedUp } from "../../platform/money.ts";
 import { refuse } from "../../platform/refusals.ts";
-import type { Call } from "../call.ts";
-import { checkModelAllowed } from "./check-allowed.ts";
+import { valuePico } from "../../prices/terms.ts";
+import type { CallPrice } from "../call-price.ts";
 import type { Gate } from "../gate.ts";
+import type { ValidCall } from "../valid-call.ts";
+import { checkModelAllowed } from "./check-allowed.ts";
 
-/** A call with its price: what it will probably cost, and the most it can. Quotes and holds come from here alike. */
-export interface PricedCall {
-  readonly terms: Terms;
-  readonly model: OfferedModel | undefined;
-  readonly upstreams: readonly Upstream[];
-  /** They stand in the order in which the operator wants them asked; otherwise their weights choose. */
-  readonly ordered: boolean;
-  /** The answer comes piece by piece. */
-  readonly streaming: boolean;
-  readonly estimate: Estimate;
-  readonly exact: boolean;
-  readonly multiplierPpm: bigint;
-  readonly atMostMicros: Micros;
-}
-
-export function priceCall(
-  { offer }: Pick<Call, "offer">,
-  operation: SoldOperation,
-  offered: OfferedOperation,
-  input: CallInput,
-  caller: Credential,
-  gate: Gate,
-): PricedCall {
+export function priceCall(valid: ValidCall<SoldOperation>, gate: Gate): CallPrice {
+  const { operation, offered, input, caller } = valid;
   const { price } = operation;
   const names = price.kind === "per_token" ? price : price.kind === "per_second" ? {} : undefined;
-  const model = names && chooseModel(offer, offered, names, input, caller, gate);
+  const model = names && chooseModel(valid, names, gate);
   const { terms, upstreams, ordered } = model ?? offered;
   const estimate = estimateCall(offered, model, input);
   if (!terms || !estimate) return unpriced(operation.id, gate);
@@ -61,10 +38,6 @@ export function priceCall(
 /** Whether the request alone can say what will be delivered. Tokens and a vendor's own cost are known afterwards. */
 const isFixed = ({ kind }: SoldOperation["price"]): boolean => kind === "per_unit" || kind === "per_second";
 
-/** What the call will probably cost; only a quote asks, and a person who is to approve it. */
-export const expectedMicros = ({ terms, estimate, exact, multiplierPpm, atMostMicros }: PricedCall): Micros =>
-  exact ? atMostMicros : microsRoundedUp(valuePico(estimate.expected, terms) * multiplierPpm);
-
 const bodyModel = (input: CallInput): unknown => (isJsonObject(input.body) ? input.body["model"] : undefined);
 
 interface NamesModel {
@@ -72,23 +45,15 @@ interface NamesModel {
 }
 
 /** The model that the input names, or the one that serves when it names none; never one that is not for this key. */
-export function chooseModel(
-  offer: Offer,
-  offered: OfferedOperation,
-  price: NamesModel,
-  input: CallInput,
-  caller: Credential,
-  gate: Gate,
-): OfferedModel {
-  const model = findModel(offered, price, input, gate) ?? refuseModel(offer, price, input, caller);
-  checkModelAllowed(model, caller);
+export function chooseModel(valid: ValidCall, names: NamesModel, gate: Gate): OfferedModel {
+  const model = findModel(valid, names, gate) ?? refuseModel(valid, names);
+  checkModelAllowed(model, valid.caller);
   return model;
 }
 
 function findModel(
-  offered: OfferedOperation,
+  { offered, input }: ValidCall,
   { modelOf = bodyModel }: NamesModel,
-  input: CallInput,
   gate: Gate,
 ): OfferedModel | undefined {
   const wanted = modelOf(input);
@@ -100,12 +65,8 @@ function findModel(
 }
 
 /** Not every operation serves every model that is listed, so whoever met the wrong one is told of the others. */
-function refuseModel(
-  { operations }: Offer,
-  { modelOf = bodyModel }: NamesModel,
-  input: CallInput,
-  caller: Credential,
-): never {
+function refuseModel({ call, input, caller }: ValidCall, { modelOf = bodyModel }: NamesModel): never {
+  const { operations } = call.offer;
   const wanted = String(modelOf(input));
   const serving = mayUseModel(caller, wanted)
     ? [...operations.values()].filter(

@@ -4,24 +4,24 @@ import { isoTime } from "../../platform/clock.ts";
 import { microsRoundedUp, usdFromPico } from "../../platform/money.ts";
 import { jsonAnswer, type Answer } from "../call.ts";
 import type { Gate } from "../gate.ts";
-import type { PaidCall } from "../paid-call.ts";
-import { expectedMicros } from "./price-call.ts";
+import type { PricedCall } from "../priced-call.ts";
+import { expectedMicros } from "../call-price.ts";
 import { seeTokens } from "../limits/see-tokens.ts";
 
 /** The price of this very call, by the same figures it would be held under. Nothing is held or sent. */
-export async function quote({ call, operation, priced }: PaidCall, gate: Gate): Promise<Answer> {
+export async function quote({ call, operation, price }: PricedCall, gate: Gate): Promise<Answer> {
   await seeTokens(call, gate);
-  const { terms, estimate, multiplierPpm } = priced;
-  const probableMicros = expectedMicros(priced);
+  const { terms, estimate, multiplierPpm } = price;
+  const probableMicros = expectedMicros(price);
   call.known.expectedMicros = probableMicros;
   const told: CostEstimate = {
     object: "cost_estimate",
     operation_id: operation.id,
     currency: "USD",
-    estimate_kind: priced.exact ? "exact" : "estimate",
+    estimate_kind: price.exact ? "exact" : "estimate",
     estimated_cost_micros_usd: Number(probableMicros),
-    max_cost_micros_usd: Number(priced.atMostMicros),
-    may_exceed_estimate: priced.atMostMicros > probableMicros,
+    max_cost_micros_usd: Number(price.atMostMicros),
+    may_exceed_estimate: price.atMostMicros > probableMicros,
     estimated_at: isoTime(gate.clock.wallMs()),
     price_version: terms.version,
     breakdown: priceLines(estimate.expected, terms).map((line) => ({

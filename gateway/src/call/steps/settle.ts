@@ -8,7 +8,7 @@ import { endLater, freedBy, takeBackLater, type Tried } from "../later/end-later
 import type { Attempted, AttemptedWhole } from "./forward.ts";
 import type { Gate } from "../gate.ts";
 import type { Metered } from "./meter.ts";
-import type { BookedCall } from "../paid-call.ts";
+import type { BookedCall } from "../priced-call.ts";
 import { returnCounted } from "../limits/return-counted.ts";
 import { refuseUnbooked } from "../refusals/refuse-unbooked.ts";
 import { answerOfUpstream } from "../answer-of-upstream.ts";
@@ -20,7 +20,7 @@ import type { TaskEnd } from "../../ledger/task-record.ts";
  * never saw an answer that is not in the books.
  */
 export async function settle(
-  paid: BookedCall,
+  booked: BookedCall,
   attempted: AttemptedWhole,
   metered: Metered,
   gate: Gate,
@@ -28,18 +28,18 @@ export async function settle(
   const { exchanged, upstream } = attempted;
   let resolved: Resolved;
   try {
-    resolved = await writeEnd(paid, attempted, metered, gate);
+    resolved = await writeEnd(booked, attempted, metered, gate);
   } catch (error) {
-    if (didNothing(exchanged)) return takeBack(error, paid, attempted, gate);
-    endLater(paid.call.id, triedOf(attempted), gate);
+    if (didNothing(exchanged)) return takeBack(error, booked, attempted, gate);
+    endLater(booked.call.id, triedOf(attempted), gate);
     const isFree = error instanceof NotWritten;
-    if (isFree) paid.call.known.chargedMicros = 0n;
+    if (isFree) booked.call.known.chargedMicros = 0n;
     const message = isFree ? "The call was made but could not be booked; it is not charged." : perhapsBooked;
-    return refuseUnbooked(error, paid.call, { message, retryable: false }, gate);
+    return refuseUnbooked(error, booked.call, { message, retryable: false }, gate);
   }
-  countEnd(resolved, paid, attempted, gate);
-  paid.call.known.chargedMicros = resolved.chargedMicros;
-  if (exchanged.kind === "rate_limited") await returnCounted(paid.call, gate);
+  countEnd(resolved, booked, attempted, gate);
+  booked.call.known.chargedMicros = resolved.chargedMicros;
+  if (exchanged.kind === "rate_limited") await returnCounted(booked.call, gate);
   if (exchanged.kind === "link_rejected" && attempted.linkRefusal) throw attempted.linkRefusal;
   return answerOfUpstream(asBilled(exchanged, metered), upstream);
 }
@@ -53,20 +53,20 @@ const perhapsBooked =
 
 /** The same for a stream, whose caller has its answer: should the books not take its end now, they will later. */
 export async function settleStream(
-  paid: BookedCall,
+  booked: BookedCall,
   attempted: Attempted,
   metered: Metered,
   gate: Gate,
 ): Promise<Resolved> {
   let resolved: Resolved;
   try {
-    resolved = await writeEnd(paid, attempted, metered, gate);
+    resolved = await writeEnd(booked, attempted, metered, gate);
   } catch (error) {
-    settleLater(paid, attempted, metered, gate);
+    settleLater(booked, attempted, metered, gate);
     const message = "The call was made but could not be booked yet; it is charged later.";
-    return refuseUnbooked(error, paid.call, { message, retryable: false }, gate);
+    return refuseUnbooked(error, booked.call, { message, retryable: false }, gate);
   }
-  countEnd(resolved, paid, attempted, gate);
+  countEnd(resolved, booked, attempted, gate);
   return resolved;
 }
 
@@ -74,16 +74,16 @@ export async function settleStream(
  * A stream's caller has all of it, so its end is tried again until it is written. A stop waits for it as for a call that
  * runs; should the process die first, the next start charges what is noted here as progress.
  */
-function settleLater(paid: BookedCall, attempted: Attempted, metered: Metered, gate: Gate): void {
-  const { call } = paid;
+function settleLater(booked: BookedCall, attempted: Attempted, metered: Metered, gate: Gate): void {
+  const { call } = booked;
   if (metered.succeeded === true) gate.ledger.noteProgress(call.id, metered.used);
   const written = gate.begin();
   writeLater(
     { what: "the end of a stream", about: { request_id: call.id } },
     async () => {
-      const resolved = await writeEnd(paid, attempted, metered, gate);
+      const resolved = await writeEnd(booked, attempted, metered, gate);
       written();
-      countEnd(resolved, paid, attempted, gate);
+      countEnd(resolved, booked, attempted, gate);
       gate.log.warn("a stream was settled late", { request_id: call.id, state: resolved.state });
     },
     gate,
@@ -99,11 +99,11 @@ const countEnd = (
   countCharge(resolved, { callId: call.id, operationId: operation.id, upstream: upstream.name }, gate);
 
 /** Whether or not its end is in the books, nobody pays for what no upstream did, and it may be tried again. */
-function takeBack(error: unknown, paid: BookedCall, attempted: Attempted, gate: Gate): never {
-  takeBackLater(paid, triedOf(attempted), gate);
-  paid.call.known.chargedMicros = 0n;
+function takeBack(error: unknown, booked: BookedCall, attempted: Attempted, gate: Gate): never {
+  takeBackLater(booked, triedOf(attempted), gate);
+  booked.call.known.chargedMicros = 0n;
   const message = "No upstream did anything for the call, which could not be booked; it is not charged.";
-  return refuseUnbooked(error, paid.call, { message, retryable: true }, gate);
+  return refuseUnbooked(error, booked.call, { message, retryable: true }, gate);
 }
 
 /** True when the upstream certainly did no work, so that a retry under the same idempotency key or approval is safe. */
@@ -113,8 +113,8 @@ const didNothing = (exchanged: Exchanged): boolean =>
   exchanged.kind === "link_rejected" ||
   neverSent(exchanged);
 
-function writeEnd(paid: BookedCall, attempted: Attempted, metered: Metered, gate: Gate): Promise<Resolved> {
-  const { call, priced, taskId } = paid;
+function writeEnd(booked: BookedCall, attempted: Attempted, metered: Metered, gate: Gate): Promise<Resolved> {
+  const { call, price, taskId } = booked;
   const settledAtMs = gate.clock.wallMs();
   if (metered.succeeded === true) {
     return gate.ledger.settle({
@@ -122,7 +122,7 @@ function writeEnd(paid: BookedCall, attempted: Attempted, metered: Metered, gate
       outcome: metered.brokeOff === true ? "failed" : "succeeded",
       used: metered.used,
       usageSource: metered.source,
-      valuePico: valuePico(metered.used, priced.terms),
+      valuePico: valuePico(metered.used, price.terms),
       attempts: attempted.attempts,
       httpStatus: statusOf(attempted.exchanged),
       settledAtMs,
@@ -133,7 +133,7 @@ function writeEnd(paid: BookedCall, attempted: Attempted, metered: Metered, gate
     outcome: metered.succeeded === false ? "failed" : "unknown",
     ...triedOf(attempted),
     settledAtMs,
-    ...(didNothing(attempted.exchanged) ? freedBy(paid) : {}),
+    ...(didNothing(attempted.exchanged) ? freedBy(booked) : {}),
     task: taskId === undefined ? undefined : refusedTask(taskId, settledAtMs),
   });
 }

@@ -11,7 +11,7 @@ import type { Gate } from "../gate.ts";
 import { logCall } from "../news/log-call.ts";
 import { countAttempt, logRejection } from "../news/note-attempt.ts";
 import { deliveredSoFar, meterStream } from "./meter.ts";
-import type { BookedCall } from "../paid-call.ts";
+import type { BookedCall } from "../priced-call.ts";
 import { settleStream } from "./settle.ts";
 import type { Share } from "../limits/share.ts";
 
@@ -30,9 +30,14 @@ const stallMs = 1_000;
  * Passes a stream on as the caller reads it, settles when it has ended, and closes only then. A caller who
  * leaves changes nothing about what was used: the upstream's policy decides whether it is read to its end.
  */
-export function streamAnswer(paid: BookedCall, attempted: AttemptedStream, share: Share, gate: Gate): Answer {
+export function streamAnswer(
+  booked: BookedCall,
+  attempted: AttemptedStream,
+  share: Share,
+  gate: Gate,
+): Answer {
   const { status, contentType } = attempted.exchanged;
-  const streamed = new StreamedAnswer(paid, attempted, share, gate);
+  const streamed = new StreamedAnswer(booked, attempted, share, gate);
   return { status, contentType, body: streamed, ended: streamed.ended };
 }
 
@@ -41,7 +46,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   /** Resolves when the end is booked. */
   readonly ended: Promise<void>;
 
-  readonly #paid: BookedCall;
+  readonly #booked: BookedCall;
   readonly #attempted: AttemptedStream;
   readonly #relay: StreamRelay;
   readonly #share: Share;
@@ -67,8 +72,8 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   #silentBeats = 0;
   #isTold = false;
 
-  constructor(paid: BookedCall, attempted: AttemptedStream, share: Share, gate: Gate) {
-    this.#paid = paid;
+  constructor(booked: BookedCall, attempted: AttemptedStream, share: Share, gate: Gate) {
+    this.#booked = booked;
     this.#attempted = attempted;
     this.#relay = attempted.exchanged.relay;
     this.#share = share;
@@ -182,14 +187,14 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   #noteProgress(): void {
     const { delivered: bytes } = this.#relay;
     this.#noteFrom = bytes + Math.max(unnotedBytesMax, bytes * unnotedShareMax);
-    const delivered = deliveredSoFar(this.#paid, this.#relay);
-    if (delivered) this.#gate.ledger.noteProgress(this.#paid.call.id, delivered);
+    const delivered = deliveredSoFar(this.#booked, this.#relay);
+    if (delivered) this.#gate.ledger.noteProgress(this.#booked.call.id, delivered);
   }
 
   /** A stream that is over in a moment is asked about when it has ended; this one may last. */
   #tellAttempts(): void {
     this.#isTold = true;
-    this.#gate.openAttempts.set(this.#paid.call.id, this.#attempted.attempts);
+    this.#gate.openAttempts.set(this.#booked.call.id, this.#attempted.attempts);
   }
 
   #stopLooking(): void {
@@ -214,7 +219,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
    */
   async #readOnOrLeave(): Promise<void> {
     const readsOn = this.#attempted.upstream.onCallerLeft === "drain";
-    const endDrain = readsOn ? this.#gate.drains.begin(this.#paid.caller.keyId) : undefined;
+    const endDrain = readsOn ? this.#gate.drains.begin(this.#booked.caller.keyId) : undefined;
     try {
       if (readsOn) this.#relay.resume();
       else this.#relay.leave();
@@ -242,7 +247,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   }
 
   async #book(): Promise<string> {
-    const { call } = this.#paid;
+    const { call } = this.#booked;
     this.#stopLooking();
     try {
       const passed = {
@@ -250,10 +255,10 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
         upstream: this.#attempted.upstream,
         callerLeft: this.#callerLeft,
       };
-      const metered = meterStream(this.#paid, passed, this.#gate);
+      const metered = meterStream(this.#booked, passed, this.#gate);
       this.#share.used(metered.used);
       const { chargedMicros } = await settleStream(
-        this.#paid,
+        this.#booked,
         this.#attemptedToItsEnd(),
         metered,
         this.#gate,
@@ -307,12 +312,12 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   }
 
   #logError(what: string, error: unknown): void {
-    this.#gate.log.error(what, { request_id: this.#paid.call.id, ...describeError(error) });
+    this.#gate.log.error(what, { request_id: this.#booked.call.id, ...describeError(error) });
   }
 
   #words(): StreamWords {
     const { upstream } = this.#attempted;
-    return streamWords[this.#paid.operation.servedBy[upstream.protocol]?.dialect ?? "openai"];
+    return streamWords[this.#booked.operation.servedBy[upstream.protocol]?.dialect ?? "openai"];
   }
 }
 

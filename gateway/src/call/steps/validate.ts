@@ -124,7 +124,7 @@ function describe(issue: z.core.$ZodIssue | undefined, field: string, value: unk
   return field === "" ? what : `${field}: ${what}`;
 }
 
-/** Of these, one about nothing says that there should be something. */
+/** Issue codes that mean "required" when the value is missing. */
 const unfit: ReadonlySet<z.core.$ZodIssue["code"]> = new Set([
   "invalid_type",
   "invalid_union",
