@@ -3,29 +3,29 @@
 import { InDoubt, NotWritten } from "../../ledger/store-errors.ts";
 import { messageOf } from "../../platform/error-message.ts";
 import { withoutOurSecrets } from "../../platform/our-secrets.ts";
-import { accountLedger } from "./account-ledger.ts";
-import { accountUsage } from "./account-usage.ts";
-import { accountCreate, accountList, accountShow, accountUpdate } from "./account.ts";
 import { parseArguments } from "./arguments.ts";
-import { audit } from "./audit.ts";
-import { backup, restore } from "./backup.ts";
 import { call, quote } from "./caller/call.ts";
 import { usage } from "./caller/usage.ts";
 import { watch } from "./caller/watch.ts";
 import type { CliParts } from "./cli-parts.ts";
 import { CommandFailed, WrongUsage, type Answer, type Command } from "./command.ts";
-import { contract } from "./contract.ts";
-import { doctor } from "./doctor.ts";
-import { grantList, grantRevoke } from "./grant.ts";
 import { helpFor } from "./help.ts";
-import { keyIssue, keyList, keyRevoke, keyRotate, keyUpdate } from "./key.ts";
-import { linkList, linkRevoke } from "./link.ts";
-import { adjust, topUp } from "./money.ts";
-import { move } from "./move.ts";
-import { quotaApprove, quotaDeny, quotaList } from "./quota.ts";
-import { receipt } from "./receipt.ts";
-import { serve } from "./serve.ts";
-import { version } from "./version.ts";
+import { accountLedger } from "./operator/account/account-ledger.ts";
+import { accountUsage } from "./operator/account/account-usage.ts";
+import { accountCreate, accountList, accountShow, accountUpdate } from "./operator/account/account.ts";
+import { audit } from "./operator/audit.ts";
+import { backup, restore } from "./operator/backup.ts";
+import { contract } from "./operator/contract/contract.ts";
+import { doctor } from "./operator/doctor/doctor.ts";
+import { grantList, grantRevoke } from "./operator/grant.ts";
+import { keyIssue, keyList, keyRevoke, keyRotate, keyUpdate } from "./operator/key/key.ts";
+import { linkList, linkRevoke } from "./operator/link.ts";
+import { adjust, topUp } from "./operator/money.ts";
+import { move } from "./operator/move.ts";
+import { quotaApprove, quotaDeny, quotaList } from "./operator/quota.ts";
+import { receipt } from "./operator/receipt.ts";
+import { serve } from "./operator/serve.ts";
+import { version } from "./operator/version.ts";
 
 const commands: readonly Command[] = [
   serve,

@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSqliteStore } from "../../../stores/sqlite/sqlite-store.ts";
+import { createBookkeeper } from "../test-bookkeeper.ts";
+import { createTerminal, type Terminal } from "../test-terminal.ts";
+
+let folder: string;
+let terminal: Terminal;
+let accountId: string;
+let keyId: string;
+const openStore = async () => openSqliteStore({ path: join(folder, "tollgate.db") });
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "tollgate-cli-receipt-"));
+  terminal = createTerminal({ openStore });
+  const account = await terminal.json("account", "create", "--name", "Ada", "--credit-usd", "2");
+  accountId = String(account["account_id"]);
+  const issued = await terminal.json("key", "issue", "--account", accountId, "--name", "ci");
+  keyId = String(issued["key_id"]);
+  const books = createBookkeeper(openStore, terminal.nowMs);
+  await books.call({ callId: "call-1", accountId, keyId, micros: 48_000n, model: "gpt-x" });
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test("without a key, beside the data, anybody's receipt is shown, and whose it is", async () => {
+  const { exitCode, out } = await terminal.run("receipt", "call-1");
+  expect(exitCode).toBe(0);
+  const text = out.join("\n");
+  expect(text).toMatch(new RegExp(`^account +${accountId} \\(Ada\\)$`, "m"));
+  expect(text).toMatch(new RegExp(`^key +${keyId} \\(ci\\)$`, "m"));
+  expect(text).toMatch(/^operation +test\.call \(gpt-x\)$/m);
+  expect(text).toMatch(/^charged +0\.048 USD$/m);
+  expect(await terminal.json("receipt", "call-1")).toMatchObject({
+    request_id: "call-1",
+    account_id: accountId,
+    account_name: "Ada",
+    key_id: keyId,
+    key_name: "ci",
+    charged_micros_usd: 48_000,
+    explanation: expect.stringContaining("charged 48000") as unknown,
+  });
+});
+
+test("a call that is not in the books is said so", async () => {
+  const { exitCode, out, errors } = await terminal.run("receipt", "call-2");
+  expect([exitCode, out]).toEqual([1, []]);
+  expect(errors[0]).toStartWith("There is no call call-2 in the books.");
+});
+
+test("with a key, or without data, the gateway is asked, and the data stays closed", async () => {
+  const closed = () => Promise.reject(new Error("The data was opened."));
+  const baseUrl = "http://127.0.0.1:9";
+  for (const [apiKey, hasData, said] of [
+    [`tgk_${"a".repeat(36)}`, true, `It was asked at ${baseUrl}`],
+    [undefined, false, "There is no data here. Put a key into the environment as TOLLGATE_KEY"],
+    [
+      "",
+      false,
+      "or, as the operator, run this where the server runs, or set TOLLGATE_DATA or TOLLGATE_STORE.",
+    ],
+  ] as const) {
+    const elsewhere = createTerminal({
+      openStore: closed,
+      hasData: async () => hasData,
+      caller: () => ({ apiKey, baseUrl }),
+    });
+    const { exitCode, errors } = await elsewhere.run("receipt", "call-1");
+    expect(exitCode).toBe(1);
+    expect(errors[0]).toContain(said);
+  }
+});
+
+test("the help says when it shows whose", async () => {
+  const { out } = await terminal.run("receipt", "--help");
+  expect(out.join("\n")).toContain("with a key in TOLLGATE_KEY one of its account's, without one any call's");
+});
