@@ -13,18 +13,20 @@ import { helpFor } from "./help.ts";
 import { accountLedger } from "./operator/account/account-ledger.ts";
 import { accountUsage } from "./operator/account/account-usage.ts";
 import { accountCreate, accountList, accountShow, accountUpdate } from "./operator/account/account.ts";
+import { adjust } from "./operator/adjust.ts";
 import { audit } from "./operator/audit.ts";
-import { backup, restore } from "./operator/backup.ts";
+import { backup } from "./operator/backup.ts";
 import { contract } from "./operator/contract/contract.ts";
 import { doctor } from "./operator/doctor/doctor.ts";
 import { grantList, grantRevoke } from "./operator/grant.ts";
 import { keyIssue, keyList, keyRevoke, keyRotate, keyUpdate } from "./operator/key/key.ts";
 import { linkList, linkRevoke } from "./operator/link.ts";
-import { adjust, topUp } from "./operator/money.ts";
 import { move } from "./operator/move.ts";
 import { quotaApprove, quotaDeny, quotaList } from "./operator/quota.ts";
 import { receipt } from "./operator/receipt.ts";
+import { restore } from "./operator/restore.ts";
 import { serve } from "./operator/serve.ts";
+import { topUp } from "./operator/topup.ts";
 import { version } from "./operator/version.ts";
 
 const commands: readonly Command[] = [
