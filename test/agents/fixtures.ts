@@ -12,7 +12,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { createRequestStates } from "../../gateway/src/doors/mcp/request-state.ts";
+import { createRequestStates } from "../../gateway/src/doors/mcp/approval/request-state.ts";
 import { createSecrets } from "../../gateway/src/keys/secrets.ts";
 import { testSecret } from "../support/test-gateway.ts";
 

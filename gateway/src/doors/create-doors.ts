@@ -19,7 +19,7 @@ import { createLinkPages, type LinkPages } from "./http/link-pages.ts";
 import { createOperatorPages, type OperatorPages } from "./http/operator-pages.ts";
 import type { BodyReader } from "./wire/read-body.ts";
 import { createMcpDoor, type AgentServer, type McpDoor } from "./mcp/mcp-door.ts";
-import { createSessionRecords } from "./mcp/session-records.ts";
+import { createSessionRecords } from "./mcp/sessions/session-records.ts";
 import type { FetchDocument } from "./oauth/server-configuration.ts";
 import { createSignInDoor, type SignInDoor } from "./oauth/sign-in-door.ts";
 import type { FormParts } from "./people/form.ts";

@@ -16,16 +16,16 @@ import type { Located } from "../../platform/visitor.ts";
 import { tellRequestsLimit } from "../wire/limit-headers.ts";
 import { presentedKey } from "../wire/presented-key.ts";
 import { letsRestPass, type BodyReader } from "../wire/read-body.ts";
-import { createAnswerMemory } from "./answer-memory.ts";
+import { createAnswerMemory } from "./sessions/answer-memory.ts";
 import { guardOrigin } from "./guard-origin.ts";
 import { protocolError } from "./protocol-error.ts";
 import { refusePayingHeaders } from "./refuse-paying-headers.ts";
-import { createRequestStates } from "./request-state.ts";
-import { createSearchIndex } from "./search-index.ts";
-import { rememberIndex } from "./search-tool.ts";
-import type { SessionRecords } from "./session-records.ts";
-import { createSessions } from "./sessions.ts";
-import { createToolServer } from "./tool-server.ts";
+import { createRequestStates } from "./approval/request-state.ts";
+import { createSearchIndex } from "./search/search-index.ts";
+import { rememberIndex } from "./tools/search-tool.ts";
+import type { SessionRecords } from "./sessions/session-records.ts";
+import { createSessions } from "./sessions/sessions.ts";
+import { createToolServer } from "./tools/tool-server.ts";
 import { introduce, type ToolParts } from "./visit.ts";
 
 export interface AgentParts extends Omit<ToolParts, "index" | "memory" | "states"> {

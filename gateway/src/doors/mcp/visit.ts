@@ -9,9 +9,9 @@ import type { Credential } from "../../keys/keys.ts";
 import type { CallBook } from "../../ledger/call-book.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { CallRefused } from "../../platform/refusals.ts";
-import type { AnswerMemory } from "./answer-memory.ts";
-import type { SearchIndex } from "./search-index.ts";
-import type { RequestStates } from "./request-state.ts";
+import type { AnswerMemory } from "./sessions/answer-memory.ts";
+import type { SearchIndex } from "./search/search-index.ts";
+import type { RequestStates } from "./approval/request-state.ts";
 
 /** What the tools are made of. */
 export interface ToolParts {

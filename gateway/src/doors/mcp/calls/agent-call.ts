@@ -1,0 +1,99 @@
+import type { ImageContent } from "@modelcontextprotocol/server";
+import type { ApprovalClaim } from "../../../approvals/approvals.ts";
+import type { Call, Known, PresentedKey } from "../../../call/call.ts";
+import { countRequest } from "../../../call/steps/count-request.ts";
+import type { Gate } from "../../../call/gate.ts";
+import type { Credential } from "../../../keys/keys.ts";
+import { idempotencyKeyPattern } from "../../../ledger/idempotency-key.ts";
+import type { Offer } from "../../../offer/offer.ts";
+import { writeRequest, type WrittenRequest } from "../../../operation/call-arguments.ts";
+import { usdFromMicros, type Micros } from "../../../platform/money.ts";
+import { refuse } from "../../../platform/refusals.ts";
+import type { UseArguments } from "../tools/tool-shapes.ts";
+
+export interface RunParts {
+  readonly gate: Gate;
+  readonly newId: () => string;
+}
+
+/** One operation as an agent wants it run. */
+export interface AgentCall {
+  readonly call: Pick<UseArguments, "operation_id" | "arguments" | "max_price_usd">;
+  readonly presented: PresentedKey;
+  readonly caller: Credential;
+  /** Of the request it came with, counted at the door: the first call takes that over, and all tell it how limits stand. */
+  readonly known: Pick<Known, "counted" | "requests">;
+  readonly offer: Offer;
+  readonly capMicros: Micros;
+  readonly idempotencyKey: string | undefined;
+  /** What needs no approval, where the credential itself does not say. */
+  readonly autoApproveMicros: Micros;
+  readonly claim: ApprovalClaim | undefined;
+  /** What the message shows beside its JSON; the call adds its own. */
+  readonly images: ImageContent[];
+}
+
+/** A use of a tool as a call like any other. */
+export async function openCall(
+  wanted: AgentCall,
+  costMode: "quote" | undefined,
+  parts: RunParts,
+): Promise<Call> {
+  const { gate } = parts;
+  const { offer, caller } = wanted;
+  const opened = {
+    known: { counted: wanted.known.counted.splice(0) },
+    receivedAtMs: gate.clock.wallMs(),
+    offer,
+  };
+  let request: WrittenRequest;
+  try {
+    request = requestOf(wanted);
+  } catch (error) {
+    // A request that cannot even be written was still a request, and counts like the others.
+    await countRequest(opened, caller, gate);
+    if (costMode === "quote") wanted.known.counted.push(...opened.known.counted);
+    throw error;
+  }
+  return {
+    ...opened,
+    id: parts.newId(),
+    method: request.method,
+    path: request.path,
+    rawQuery: request.rawQuery,
+    presented: wanted.presented,
+    // Whoever uses a tool was let in at the door.
+    address: () => undefined,
+    costMode,
+    // Whoever uses a tool is told that its answer is a task; there is no header to say so.
+    asyncMode: "enable",
+    confirmsLinks: true,
+    maxPriceUsd: usdFromMicros(wanted.capMicros),
+    idempotencyKey: wanted.idempotencyKey === undefined ? undefined : headerKey(wanted.idempotencyKey),
+    keysHoldForAll: true,
+    forwarded: {},
+    approval: { coveredMicros: wanted.autoApproveMicros, claim: wanted.claim },
+    readBody: async (bytesMax) =>
+      request.body.byteLength <= bytesMax
+        ? request.body
+        : refuse("payload_too_large", `The arguments are larger than ${bytesMax} bytes.`),
+  };
+}
+
+/** An agent may write any text as its key; what could not stand in a header is named by its digest. */
+const headerKey = (key: string): string =>
+  idempotencyKeyPattern.test(key) ? key : new Bun.CryptoHasher("sha256").update(key).digest("base64url");
+
+function requestOf({ offer, call: asked }: AgentCall): WrittenRequest {
+  const offered = offer.operations.get(asked.operation_id);
+  if (!offered) {
+    return refuse("unknown_endpoint", "There is no such operation; find its id with search.");
+  }
+  if (offered.operation.definition === "pending") {
+    return refuse(
+      "definition_pending",
+      "The definition of this operation is incomplete, so it cannot be used through this tool.",
+    );
+  }
+  return writeRequest(offered.operation, offered.path, asked.arguments);
+}

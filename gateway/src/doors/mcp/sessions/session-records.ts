@@ -1,0 +1,69 @@
+import type { InitializeRequest } from "@modelcontextprotocol/server";
+import type { SignInRecords } from "../../../grants/sign-in-records.ts";
+import { createSealing } from "../../../keys/sealing.ts";
+import type { Secrets } from "../../../keys/secrets.ts";
+
+/** What a client said about itself when it opened its session. */
+export type Introduction = InitializeRequest["params"];
+
+/**
+ * Who opened which session, in the store: a session is known to every process, and outlives the one it was opened in.
+ * Nobody but the one who opened it finds it.
+ */
+export interface SessionRecords {
+  readonly keep: (session: KeptSession) => Promise<void>;
+  readonly find: (session: NamedSession) => Promise<Introduction | undefined>;
+  /** Lets it live on from now, because it is used. */
+  readonly extend: (id: string) => Promise<void>;
+  readonly forget: (id: string) => Promise<void>;
+}
+
+interface NamedSession {
+  readonly id: string;
+  readonly principal: string;
+}
+
+interface KeptSession extends NamedSession {
+  /** Of whoever came with an access token: the session ends with it. */
+  readonly grantId: string | undefined;
+  readonly introduction: Introduction;
+}
+
+interface Parts {
+  readonly records: SignInRecords;
+  readonly secrets: Secrets;
+  readonly randomBytes: (count: number) => Uint8Array;
+  readonly wallMs: () => number;
+}
+
+/** A session that nobody used for so long has ended. */
+export const sessionLifeMs = 30 * 60_000;
+/** How often its use is written down: a process that has to find it may miss the last uses by this much. */
+export const extendEveryMs = 60_000;
+
+const kind = "AgentSession";
+
+export function createSessionRecords({ records, secrets, randomBytes, wallMs }: Parts): SessionRecords {
+  const sealing = createSealing(secrets.keyFor("agent sessions"), randomBytes);
+  const placeOf = (idHash: Uint8Array, principal: string): string =>
+    `${kind} ${Buffer.from(idHash).toString("hex")} ${principal}`;
+  const livesUntilMs = (): number => wallMs() + sessionLifeMs;
+
+  return {
+    keep: async ({ id, principal, grantId, introduction }) => {
+      const idHash = secrets.hashKey(id);
+      const sealed = sealing.seal(JSON.stringify(introduction), placeOf(idHash, principal));
+      const unused = { scope: undefined, audience: undefined };
+      await records.put({ kind, idHash, grantId, ...unused, sealed, expiresAtMs: livesUntilMs() }, wallMs());
+    },
+    find: async ({ id, principal }) => {
+      const idHash = secrets.hashKey(id);
+      const found = await records.find(kind, idHash, wallMs());
+      const text = found && sealing.open(found.sealed, placeOf(idHash, principal));
+      // Nobody but us can seal one, so what opens is what we wrote.
+      return text === undefined ? undefined : (JSON.parse(text) as Introduction);
+    },
+    extend: (id) => records.extend(kind, secrets.hashKey(id), livesUntilMs()),
+    forget: (id) => records.remove(kind, secrets.hashKey(id)),
+  };
+}

@@ -1,0 +1,63 @@
+import { isConflict } from "../../../ledger/refuse-earlier.ts";
+import { usdFromMicros } from "../../../platform/money.ts";
+import type { CallRefused, OriginalCall, RefusalCode } from "../../../platform/refusals.ts";
+import type { ToolError } from "./tool-shapes.ts";
+
+/** Agents know fewer words than HTTP callers; what is not here keeps its own, except that all conflicts are one. */
+const words: Partial<Record<RefusalCode, string>> = {
+  estimated_price_exceeds_max_price: "price_cap_exceeded",
+  invalid_parameters: "invalid_arguments",
+  unsupported_media_type: "invalid_arguments",
+  payload_too_large: "invalid_arguments",
+  unknown_endpoint: "unknown_operation",
+  provider_request_failed: "upstream_error",
+  provider_unavailable: "upstream_error",
+};
+
+/** Refused by us before anything was dispatched, and the same call may succeed when it is repeated later. */
+const passing: ReadonlySet<RefusalCode> = new Set([
+  "rate_limit_exceeded",
+  "upstream_rate_limit",
+  "quota_exceeded",
+  "authentication_unavailable",
+]);
+
+/** A refusal in the agents' words. `charged` is what the books say about this attempt. */
+export function toolError(refusal: CallRefused, charged: ToolError["charged"]): ToolError {
+  const { code, details } = refusal;
+  const message = shorten(refusal.message);
+  const original = details.beside?.original;
+  return {
+    code: wordFor(refusal),
+    message: `${message}${endsSentence.test(message) ? "" : "."} ${original ? tellOf(original) : advice(charged)}`,
+    retryable: charged === "no" && (refusal.retryable ?? passing.has(code)),
+    ...(details.retryAfterSeconds === undefined ? {} : { retry_after_seconds: details.retryAfterSeconds }),
+    charged,
+  };
+}
+
+/** A link that lacks scopes is told apart from a sign-in that does: different things help. */
+function wordFor({ code, details }: CallRefused): string {
+  if (details.inError?.["missing_scopes"] !== undefined) return "link_scope_missing";
+  return isConflict(code) ? "idempotency_conflict" : (words[code] ?? code);
+}
+
+/** A message may name what was sent, which can be megabytes long. */
+const messageCharactersMax = 1_000;
+
+const shorten = (message: string): string =>
+  message.length <= messageCharactersMax ? message : `${message.slice(0, messageCharactersMax)}…`;
+
+const endsSentence = /[.!?]$/;
+
+/** An agent that heard only that this attempt was free would take the first one for free, and buy it again. */
+const tellOf = ({ request_id: id, status, charged_micros_usd: charged }: OriginalCall): string =>
+  `This attempt was not charged. The first one, request_id ${id}, is ${status} and was charged ` +
+  `${usdFromMicros(BigInt(charged))} USD so far; look at its receipt (requests.get).`;
+
+const advice = (charged: ToolError["charged"]): string =>
+  charged === "no"
+    ? "Nothing was charged."
+    : charged === "yes"
+      ? "This attempt was charged."
+      : "It is not known whether this was charged; do not repeat it, look at the receipt (requests.get).";
