@@ -5,7 +5,7 @@ import type { Gateway } from "./gateway.ts";
 import type { ReloadEnd } from "./host/reload-on-change.ts";
 import type { Sandboxes } from "./host/sandboxes.ts";
 import { InDoubt, NotWritten } from "./ledger/store-errors.ts";
-import { tellOffer } from "./offer/tell-offer.ts";
+import { tellOffer } from "./offer/advice/tell-offer.ts";
 import type { Catalogue } from "./operation/catalogue.ts";
 import { ConfigError } from "./platform/config-error.ts";
 import { describeError, type Log } from "./platform/log.ts";

@@ -218,14 +218,14 @@ export const mutants = [
   },
   {
     name: "a price of Claude's without any for its cache is not told",
-    file: "gateway/src/offer/doubtful-prices.ts",
+    file: "gateway/src/offer/advice/doubtful-prices.ts",
     find: "atInput.push(id);",
     replace: "continue;",
     tests: ["test/models/offered-models.test.ts"],
   },
   {
     name: "a step in a vendor's price is not told",
-    file: "gateway/src/offer/doubtful-prices.ts",
+    file: "gateway/src/offer/advice/doubtful-prices.ts",
     find: "contextTokens > tokens && ",
     replace: "contextTokens < tokens && ",
     tests: ["test/models/offered-models.test.ts"],

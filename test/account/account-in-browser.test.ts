@@ -1,7 +1,7 @@
 // The pages of an account as a person sees them: in Chromium, on a phone and a desk, in light and dark.
 
 import { afterAll, beforeAll, expect } from "bun:test";
-import { exampleRequest } from "../../gateway/src/offer/example-request.ts";
+import { exampleRequest } from "../../gateway/src/offer/examples/example-request.ts";
 import type { Offer } from "../../gateway/src/offer/offer.ts";
 import { isSold } from "../../gateway/src/operation/operation.ts";
 import {

@@ -1,7 +1,7 @@
 // What holds for every route there is: none without a key, a price, a limit or a hold.
 
 import { describe, expect, test } from "bun:test";
-import { exampleRequest, type ExampleRequest } from "../../gateway/src/offer/example-request.ts";
+import { exampleRequest, type ExampleRequest } from "../../gateway/src/offer/examples/example-request.ts";
 import type { Offer, OfferedOperation } from "../../gateway/src/offer/offer.ts";
 import { loadCatalogue } from "../../gateway/src/operation/catalogue.ts";
 import { isSold } from "../../gateway/src/operation/operation.ts";

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { describeGap } from "../../gateway/src/offer/gap.ts";
+import { describeGap } from "../../gateway/src/offer/advice/gap.ts";
 import { omitted } from "../doubles/vendor-checks.ts";
 import { last } from "../doubles/vendor-double.ts";
 import { json } from "../support/answers.ts";

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { priceOf } from "../../gateway/src/contract/price-of.ts";
 import { priceInWords } from "../../gateway/src/contract/sales-items.ts";
-import { describeGap } from "../../gateway/src/offer/gap.ts";
+import { describeGap } from "../../gateway/src/offer/advice/gap.ts";
 import { useTool } from "../agents/agent-client.ts";
 import { last } from "../doubles/vendor-double.ts";
 import { json } from "../support/answers.ts";

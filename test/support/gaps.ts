@@ -1,4 +1,4 @@
-import { describeGap } from "../../gateway/src/offer/gap.ts";
+import { describeGap } from "../../gateway/src/offer/advice/gap.ts";
 import type { Offer } from "../../gateway/src/offer/offer.ts";
 
 /** What an offer lacks, in the words an operator is told it in. */

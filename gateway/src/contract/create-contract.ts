@@ -1,6 +1,6 @@
 import type { Addresses } from "../config/addresses.ts";
 import type { Names } from "../operation/names.ts";
-import { offeredExample } from "../offer/example-request.ts";
+import { offeredExample } from "../offer/examples/example-request.ts";
 import type { Offer, OfferedOperation } from "../offer/offer.ts";
 import type { JsonObject } from "../platform/json.ts";
 import { convert, createComponents, type SchemaTarget } from "./components.ts";

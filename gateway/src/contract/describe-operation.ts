@@ -1,4 +1,4 @@
-import { offeredExample } from "../offer/example-request.ts";
+import { offeredExample } from "../offer/examples/example-request.ts";
 import type { OfferedOperation } from "../offer/offer.ts";
 import type { Names } from "../operation/names.ts";
 import type { Example, Operation } from "../operation/operation.ts";

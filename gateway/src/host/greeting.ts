@@ -1,5 +1,5 @@
 import type { Addresses } from "../config/addresses.ts";
-import type { ExampleRequest } from "../offer/example-request.ts";
+import type { ExampleRequest } from "../offer/examples/example-request.ts";
 
 interface Greeted {
   readonly addresses: Addresses;

@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
 import type { Catalogue } from "../operation/catalogue.ts";
 import { isSold, modelKindOf, type Operation } from "../operation/operation.ts";
-import type { Gap } from "./gap.ts";
+import type { Gap } from "./advice/gap.ts";
 import type { OfferedOperation, OfferSources } from "./offer.ts";
 
 /** An operation nobody serves is not a route; one without a price stays a route that says so. */

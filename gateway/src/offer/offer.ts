@@ -8,7 +8,7 @@ import type { ModelFacts } from "../operation/price-contract.ts";
 import type { Terms } from "../prices/terms.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import type { Micros } from "../platform/money.ts";
-import type { Gap } from "./gap.ts";
+import type { Gap } from "./advice/gap.ts";
 import type { Routes } from "./routes.ts";
 import type { TaskUpstream } from "../tasks/task-desk.ts";
 

@@ -1,5 +1,5 @@
 import type { Allowed } from "../../../keys/allowed-names.ts";
-import { offeredExample } from "../../../offer/example-request.ts";
+import { offeredExample } from "../../../offer/examples/example-request.ts";
 import { mayUseModel } from "../../../offer/may-use.ts";
 import type { OfferedOperation } from "../../../offer/offer.ts";
 import { argumentsSchema, exampleArguments } from "../../../operation/call-arguments.ts";

@@ -1,5 +1,5 @@
 import type { Addresses } from "../../../config/addresses.ts";
-import { exampleRequest } from "../../../offer/example-request.ts";
+import { exampleRequest } from "../../../offer/examples/example-request.ts";
 import type { Offer, OfferedOperation } from "../../../offer/offer.ts";
 import { isJsonObject } from "../../../platform/json.ts";
 

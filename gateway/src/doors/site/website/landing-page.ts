@@ -1,4 +1,4 @@
-import { firstCall } from "../../../offer/first-call.ts";
+import { firstCall } from "../../../offer/examples/first-call.ts";
 import { listModels } from "../../../offer/list-models.ts";
 import type { Offer } from "../../../offer/offer.ts";
 import { html, type Html } from "../../pages/html.ts";

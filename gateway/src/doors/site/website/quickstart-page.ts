@@ -1,6 +1,6 @@
-import { exampleCostMicros } from "../../../offer/example-cost.ts";
-import { exampleRequest } from "../../../offer/example-request.ts";
-import { firstCall } from "../../../offer/first-call.ts";
+import { exampleCostMicros } from "../../../offer/examples/example-cost.ts";
+import { exampleRequest } from "../../../offer/examples/example-request.ts";
+import { firstCall } from "../../../offer/examples/first-call.ts";
 import type { OfferedOperation } from "../../../offer/offer.ts";
 import { takesIdempotencyKey } from "../../../operation/operation.ts";
 import { usdFromMicros, type Micros } from "../../../platform/money.ts";

@@ -1,6 +1,6 @@
 import type { Material } from "./page.ts";
 import { code, text, type Block } from "./blocks.ts";
-import { exampleModel } from "../../../offer/example-request.ts";
+import { exampleModel } from "../../../offer/examples/example-request.ts";
 
 /** How each official client is pointed at this gateway; only clients whose operation is on offer. */
 export interface ClientSnippets {

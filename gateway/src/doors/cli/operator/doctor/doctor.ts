@@ -1,7 +1,7 @@
 import type { Config } from "../../../../config/config.ts";
 import { ConfigError } from "../../../../platform/config-error.ts";
 import { messageOf } from "../../../../platform/error-message.ts";
-import { describeGap, isChosen, type Gap } from "../../../../offer/gap.ts";
+import { describeGap, isChosen, type Gap } from "../../../../offer/advice/gap.ts";
 import type { Offer, OfferedOperation } from "../../../../offer/offer.ts";
 import { askVendors, type AskedVendor } from "./ask-vendors.ts";
 import type { CliParts } from "../../cli-parts.ts";

@@ -1,7 +1,7 @@
-import type { Config } from "../config/config.ts";
-import { priceWordOf } from "../config/price-words.ts";
-import { secondWords } from "../operation/video-seconds.ts";
-import { usdFromMicros, type Pico } from "../platform/money.ts";
+import type { Config } from "../../config/config.ts";
+import { priceWordOf } from "../../config/price-words.ts";
+import { secondWords } from "../../operation/video-seconds.ts";
+import { usdFromMicros, type Pico } from "../../platform/money.ts";
 import { some } from "./doubtful-models.ts";
 
 /**

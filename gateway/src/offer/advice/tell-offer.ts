@@ -1,6 +1,6 @@
-import type { Log } from "../platform/log.ts";
+import type { Log } from "../../platform/log.ts";
 import { describeGap } from "./gap.ts";
-import type { Offer } from "./offer.ts";
+import type { Offer } from "../offer.ts";
 
 /** What an operator may have meant to sell otherwise. */
 export function tellOffer({ gaps, notes }: Offer, log: Log): void {

@@ -1,4 +1,4 @@
-import type { Part } from "./missing-prices.ts";
+import type { Part } from "../missing-prices.ts";
 
 /** Something the catalogue has, or the operator wrote, that is not on offer or does nothing. */
 export type Gap = OperationGap | ModelGap | UpstreamGap;

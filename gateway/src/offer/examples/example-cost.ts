@@ -1,9 +1,9 @@
-import type { CallInput } from "../operation/call-input.ts";
-import { valuePico } from "../prices/terms.ts";
-import { microsRoundedUp, multiplierOne, type Micros } from "../platform/money.ts";
-import { estimateCall } from "./estimate-call.ts";
+import type { CallInput } from "../../operation/call-input.ts";
+import { valuePico } from "../../prices/terms.ts";
+import { microsRoundedUp, multiplierOne, type Micros } from "../../platform/money.ts";
+import { estimateCall } from "../estimate-call.ts";
 import type { ExampleRequest } from "./example-request.ts";
-import type { OfferedOperation } from "./offer.ts";
+import type { OfferedOperation } from "../offer.ts";
 
 /** The most that an example can cost at list price; undefined when it has none. */
 export function exampleCostMicros(offered: OfferedOperation, request: ExampleRequest): Micros | undefined {

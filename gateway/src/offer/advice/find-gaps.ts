@@ -1,11 +1,11 @@
-import type { Config, OperationConfig } from "../config/config.ts";
-import type { Catalogue } from "../operation/catalogue.ts";
-import { isSold, type Operation } from "../operation/operation.ts";
+import type { Config, OperationConfig } from "../../config/config.ts";
+import type { Catalogue } from "../../operation/catalogue.ts";
+import { isSold, type Operation } from "../../operation/operation.ts";
 import type { Gap } from "./gap.ts";
-import { whyNotServed } from "./is-served.ts";
-import type { Model } from "./merge-models.ts";
-import { missingPrices } from "./missing-prices.ts";
-import type { OfferedOperation, OfferSources } from "./offer.ts";
+import { whyNotServed } from "../is-served.ts";
+import type { Model } from "../merge-models.ts";
+import { missingPrices } from "../missing-prices.ts";
+import type { OfferedOperation, OfferSources } from "../offer.ts";
 
 interface Bound extends OfferSources {
   readonly models: readonly Model[];

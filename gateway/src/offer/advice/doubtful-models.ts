@@ -1,8 +1,8 @@
-import type { Config } from "../config/config.ts";
-import type { Catalogue } from "../operation/catalogue.ts";
-import type { Upstream } from "../operation/upstream.ts";
-import { isVendorsOwn } from "../operation/vendors.ts";
-import type { OfferedOperation } from "./offer.ts";
+import type { Config } from "../../config/config.ts";
+import type { Catalogue } from "../../operation/catalogue.ts";
+import type { Upstream } from "../../operation/upstream.ts";
+import { isVendorsOwn } from "../../operation/vendors.ts";
+import type { OfferedOperation } from "../offer.ts";
 
 /**
  * Models that ship and go where nobody said they should: to another vendor that speaks the same protocol, or to one

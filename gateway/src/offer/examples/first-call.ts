@@ -1,6 +1,6 @@
-import { isSold } from "../operation/operation.ts";
+import { isSold } from "../../operation/operation.ts";
 import { offeredExample } from "./example-request.ts";
-import type { Offer, OfferedOperation } from "./offer.ts";
+import type { Offer, OfferedOperation } from "../offer.ts";
 
 /** What a newcomer is shown first: of these, the first that can be called; otherwise anything that is sold. */
 export function firstCall({ operations }: Offer): OfferedOperation | undefined {

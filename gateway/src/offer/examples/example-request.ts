@@ -1,7 +1,7 @@
-import { modelKindOf, type Example, type Operation } from "../operation/operation.ts";
-import type { JsonObject } from "../platform/json.ts";
-import type { Offer, OfferedModel, OfferedOperation } from "./offer.ts";
-import { takesSlashes } from "./routes.ts";
+import { modelKindOf, type Example, type Operation } from "../../operation/operation.ts";
+import type { JsonObject } from "../../platform/json.ts";
+import type { Offer, OfferedModel, OfferedOperation } from "../offer.ts";
+import { takesSlashes } from "../routes.ts";
 
 /** The operation's example, as it can be sent to this offer. */
 export interface ExampleRequest {
