@@ -39,7 +39,7 @@ export const mutants = [
   {
     name: "who brings what a guesser brings has to wait with them, wherever they are",
     file: "gateway/src/keys/credentials.ts",
-    find: "const name = `${block} ${presented}`;",
+    find: "const name = `${addressBlock(address)} ${presented}`;",
     replace: "const name = presented;",
     tests: ["gateway/src/keys/credentials.test.ts"],
   },

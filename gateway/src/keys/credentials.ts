@@ -1,4 +1,5 @@
-import type { Limiter, RateWant } from "../limits/limiter.ts";
+import type { Limiter } from "../limits/limiter.ts";
+import { guessesMax, keyGuesses } from "../limits/visitor-limits.ts";
 import { addressBlock } from "../platform/caller-address.ts";
 import type { Located } from "../platform/visitor.ts";
 import type { Credential, KeyBook } from "./keys.ts";
@@ -44,8 +45,6 @@ const rememberedMax = 20_000;
 const missedMs = 60_000;
 /** Wrong keys have a place of their own, so that nobody can drive out the good ones with them. */
 const missedMax = 20_000;
-/** Unknown keys and tokens per minute and address. */
-const guessesMax = 60;
 
 interface Remembered {
   readonly credential: Credential;
@@ -100,29 +99,22 @@ export function createCredentials(parts: Parts): Credentials {
     address: string | undefined,
     look: typeof lookForKey,
   ): Promise<Found> => {
-    const block = addressBlock(address);
-    const name = `${block} ${presented}`;
+    const name = `${addressBlock(address)} ${presented}`;
     const same = guesses.get(name);
     if (same) {
       const found = await same;
       return found === undefined || found instanceof TooManyGuesses ? found : look(presented);
     }
-    const guessed = guess({ presented, block }, look).finally(() => guesses.delete(name));
+    const guessed = guess({ presented, address }, look).finally(() => guesses.delete(name));
     guesses.set(name, guessed);
     return guessed;
   };
 
   const guess = async (
-    { presented, block }: { readonly presented: string; readonly block: string },
+    { presented, address }: { readonly presented: string; readonly address: string | undefined },
     look: typeof lookForKey,
   ): Promise<Found> => {
-    const want: RateWant = {
-      kind: "rate",
-      of: "requests",
-      name: `guesses ${block}`,
-      amount: 1,
-      limit: guessesMax,
-    };
+    const want = keyGuesses(address);
     const { remaining, resetsInMs } = await limiter.look(want);
     if (remaining <= 0) return new TooManyGuesses(resetsInMs);
     const credential = await look(presented);

@@ -1,11 +1,11 @@
 import { accountPage, accountPageUrl, allowedHosts, type Addresses } from "../../config/addresses.ts";
 import type { McpConfig } from "../../config/mcp-config.ts";
+import { accountFiles, accountPages, signInVisits, tryTake } from "../../limits/visitor-limits.ts";
 import { describeError, type Log } from "../../platform/log.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { html } from "../pages/html.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import { searchOf, type Asked } from "../people/form.ts";
-import { mayCome } from "../people/may-come.ts";
 import { errorPage } from "../people/message-page.ts";
 import type { PageDoor } from "../people/page-door.ts";
 import { notUnderstood, withPerson } from "../people/with-person.ts";
@@ -26,11 +26,6 @@ interface Parts extends ReaderParts {
 /** The pages on which a key's owner sees what it spends. They only show; nothing can be changed or bought here. */
 export type AccountDoor = PageDoor;
 
-/** Pages shown to one key in a minute: more than anybody reads, and little work for whoever lets a program ask. */
-const pagesPerMinuteMax = 60;
-/** A file is the work of many pages; nobody needs more than a few in a minute. */
-const pagesPerFile = 15;
-
 export function createAccountDoor(parts: Parts): AccountDoor {
   const { addresses, limiter } = parts;
 
@@ -38,7 +33,7 @@ export function createAccountDoor(parts: Parts): AccountDoor {
     const { method, headers } = asked.request;
     if (!allowedHosts(addresses, parts.config().allowedHosts).has(headers.get("host") ?? ""))
       return elsewhere(addresses);
-    if (!(await mayCome(asked.address, limiter))) return tooMany();
+    if (!(await tryTake(limiter, signInVisits(asked.address)))) return tooMany();
     if (!methods.has(method)) return notAllowed();
     const bare = asked.path.replace(/\/$/, "");
     if (bare !== asked.path && Object.hasOwn(pages, bare)) return movedTo(bare + asked.search);
@@ -48,10 +43,8 @@ export function createAccountDoor(parts: Parts): AccountDoor {
       purpose: "See what your key spends, call by call.",
       show: async (visit) => {
         if (visit.action !== undefined) return notUnderstood();
-        const name = `account pages ${visit.key.id}`;
-        const amount = asked.path === callsFilePath ? pagesPerFile : 1;
-        const want = { kind: "rate", of: "requests", name, amount, limit: pagesPerMinuteMax } as const;
-        if ((await limiter.take([want])).kind !== "taken") return tooMany();
+        const shown = asked.path === callsFilePath ? accountFiles : accountPages;
+        if (!(await tryTake(limiter, shown(visit.key.id)))) return tooMany();
         return show(await openReader(visit, parts), query);
       },
     });

@@ -4,6 +4,13 @@ import type { McpConfig } from "../../config/mcp-config.ts";
 import { resourceMetadataPath } from "../../grants/challenge.ts";
 import { grantScopes } from "../../grants/grants.ts";
 import { unusedClientsMax } from "../../grants/sign-in-records.ts";
+import {
+  clientRegistrations,
+  documentsFor,
+  documentsFrom,
+  signInVisits,
+  tryTake,
+} from "../../limits/visitor-limits.ts";
 import { describeError } from "../../platform/log.ts";
 import { openLate, type OpenedLate } from "../../platform/open-late.ts";
 import { CallRefused } from "../../platform/refusals.ts";
@@ -17,9 +24,7 @@ import {
 } from "./authorization-server.ts";
 import { completeForm, completeQuery } from "./complete-request.ts";
 import { answerConsent, type ConsentParts } from "./consent.ts";
-import { addressBlock } from "../../platform/caller-address.ts";
 import { searchOf, type Asked, type FormParts } from "../people/form.ts";
-import { mayCome } from "../people/may-come.ts";
 import { askNodeApp } from "./node-exchange.ts";
 import { errorPage } from "../people/message-page.ts";
 import type { PageDoor } from "../people/page-door.ts";
@@ -36,23 +41,12 @@ export interface SignInDoor extends PageDoor {
   readonly isWell: () => Promise<boolean>;
 }
 
-const registrationsPerMinuteMax = 60;
-/** Documents fetched for one address. */
-const fetchesPerMinuteMax = 30;
-/**
- * Documents fetched from one host for everybody. It spares the host; were it no more than what one address may ask
- * for, a single visitor could keep everybody else from signing in to the clients of that host.
- */
-const fetchesFromHostPerMinuteMax = 600;
 const bodyBytesMax = 64 * 1024;
 
 export function createSignInDoor(parts: Parts): SignInDoor {
   const { addresses, limiter } = parts;
-  const take = async (name: string, limit: number): Promise<boolean> =>
-    (await limiter.take([{ kind: "rate", of: "requests", name, amount: 1, limit }])).kind === "taken";
   const mayFetch = async (url: string, address: string | undefined): Promise<boolean> =>
-    (await take(`documents for ${addressBlock(address)}`, fetchesPerMinuteMax)) &&
-    (await take(`documents from ${URL.parse(url)?.host}`, fetchesFromHostPerMinuteMax));
+    (await tryTake(limiter, documentsFor(address))) && (await tryTake(limiter, documentsFrom(url)));
 
   // Opened by whoever comes first, and anew after the configuration changed: everything it knows is in the store.
   let current: { readonly config: McpConfig; readonly server: OpenedLate<Provider> } | undefined;
@@ -93,8 +87,7 @@ export function createSignInDoor(parts: Parts): SignInDoor {
   };
 
   const register = async (asked: Asked, body: Uint8Array): Promise<Response> => {
-    if (!(await take(`registrations ${addressBlock(asked.address)}`, registrationsPerMinuteMax)))
-      return tooMany(oauthError);
+    if (!(await tryTake(limiter, clientRegistrations(asked.address)))) return tooMany(oauthError);
     const registration = readRegistration(body);
     if (!registration.ok) return oauthError(400, registration.error, registration.why);
     await parts.store.signIns.keepUnused("Client", unusedClientsMax - 1);
@@ -113,7 +106,7 @@ export function createSignInDoor(parts: Parts): SignInDoor {
       (describesResource && new URL(resource).host === host);
     if (!isOurs) return foreignHost(say, issuer);
     if (describesResource) return resourceMetadata(request, resource, issuer);
-    if (!(await mayCome(address, limiter))) return tooMany(say);
+    if (!(await tryTake(limiter, signInVisits(address)))) return tooMany(say);
     if (isPage(path)) {
       if (!pageMethods.has(request.method)) return notAllowed(say, [...pageMethods].join(", "));
       if (path.startsWith("/oauth/sign-in/")) return answerConsent(asked, pages);

@@ -1,5 +1,5 @@
 import type { Limiter } from "../../limits/limiter.ts";
-import { addressBlock } from "../../platform/caller-address.ts";
+import { signInFailures } from "../../limits/visitor-limits.ts";
 import { formFields } from "../pages/form-fields.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import { errorPage } from "./message-page.ts";
@@ -63,9 +63,6 @@ export const askForKey = (
     "set-cookie": people.cookie(person),
   });
 
-/** Wrong keys per minute and address; a person mistypes a few times, a guesser needs more than all time. */
-const failuresMax = 10;
-
 /** Signs a person in by the key they typed, and sends them back to the page they wanted. */
 export async function signIn(
   asked: Asked,
@@ -74,13 +71,7 @@ export async function signIn(
   about: { purpose: string },
   parts: FormParts,
 ): Promise<Response> {
-  const failures = {
-    kind: "rate",
-    of: "requests",
-    name: `sign-in failures ${addressBlock(asked.address)}`,
-    amount: 1,
-    limit: failuresMax,
-  } as const;
+  const failures = signInFailures(asked.address);
   if ((await parts.limiter.look(failures)).remaining <= 0) {
     const problem = "Too many wrong keys came from your address. Wait a minute, then try again.";
     return askForKey(asked, person, { ...about, problem }, parts, 429);
