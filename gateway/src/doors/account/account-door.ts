@@ -5,7 +5,7 @@ import { describeError, type Log } from "../../platform/log.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { html } from "../pages/html.ts";
 import { pageResponse } from "../pages/small-page.ts";
-import { searchOf, type Asked } from "../people/form.ts";
+import { searchOf, type PageRequest } from "../people/form.ts";
 import { errorPage } from "../people/message-page.ts";
 import type { PageDoor } from "../people/page-door.ts";
 import { notUnderstood, withPerson } from "../people/with-person.ts";
@@ -29,7 +29,7 @@ export type AccountDoor = PageDoor;
 export function createAccountDoor(parts: Parts): AccountDoor {
   const { addresses, limiter } = parts;
 
-  const route = async (asked: Asked, query: URLSearchParams): Promise<Response> => {
+  const route = async (asked: PageRequest, query: URLSearchParams): Promise<Response> => {
     const { method, headers } = asked.request;
     if (!allowedHosts(addresses, parts.config().allowedHosts).has(headers.get("host") ?? ""))
       return elsewhere(addresses);

@@ -9,7 +9,7 @@ import type { Books } from "../../operation/books.ts";
 import type { Asker } from "../../operation/asker.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { FormParts } from "../people/form.ts";
-import type { Visit } from "../people/with-person.ts";
+import type { SignedInVisit } from "../people/with-person.ts";
 
 export interface ReaderParts extends FormParts {
   readonly addresses: Addresses;
@@ -34,7 +34,7 @@ export interface Reader {
 }
 
 export async function openReader(
-  { key, csrf, signedInAs }: Visit,
+  { key, csrf, signedInAs }: SignedInVisit,
   { addresses, store, books, offer, clock, newId }: ReaderParts,
 ): Promise<Reader> {
   const account = await store.accounts.find(key.accountId);

@@ -27,11 +27,11 @@ interface Parts {
   readonly log: Log;
 }
 
-type Visit = (request: Request, rawQuery: string) => Promise<Response>;
+type AnswerPage = (request: Request, rawQuery: string) => Promise<Response>;
 
 /** The pages of the link flow. People come here in a browser, sent by a platform, so no key opens or closes them. */
 export interface LinkPages {
-  readonly find: (method: string, path: string) => Visit | undefined;
+  readonly find: (method: string, path: string) => AnswerPage | undefined;
 }
 
 /** Our own forms are a few words long. */
@@ -47,7 +47,7 @@ export function createLinkPages(parts: Parts): LinkPages {
     return known.paths;
   };
 
-  const show: Visit = async (_request, rawQuery) => {
+  const show: AnswerPage = async (_request, rawQuery) => {
     const state = new URLSearchParams(rawQuery).get("state") ?? "";
     const asking = await desk.show(state);
     if (asking.kind === "not_open") return respond(notLinkedPages.unknown);
@@ -57,7 +57,7 @@ export function createLinkPages(parts: Parts): LinkPages {
     return respond(page, { "set-cookie": cookie });
   };
 
-  const confirm: Visit = async (request) => {
+  const confirm: AnswerPage = async (request) => {
     const form = await readForm(request, bodies);
     const given = { state: form.get("state") ?? "", formToken: form.get("token") ?? "" };
     const goesTo = await desk.confirm({ ...given, cookies: cookiesOf(request) });
@@ -66,13 +66,13 @@ export function createLinkPages(parts: Parts): LinkPages {
     return respond(onwardPage(goesTo), { refresh: `0; url=${goesTo}` });
   };
 
-  const callback: Visit = async (request, rawQuery) => {
+  const callback: AnswerPage = async (request, rawQuery) => {
     const finished = await desk.finish(new URLSearchParams(rawQuery), cookiesOf(request));
     if (finished.kind === "not_linked") return respond(notLinkedPages[finished.why]);
     return respond(linkedPage(finished, baseUrl + pathsNow().undo));
   };
 
-  const undo: Visit = async (request) => {
+  const undo: AnswerPage = async (request) => {
     const form = await readForm(request, bodies);
     const ended = await desk.undo(form.get("token") ?? "");
     return respond(ended ? undonePage(ended) : nothingToUndoPage);
@@ -80,10 +80,10 @@ export function createLinkPages(parts: Parts): LinkPages {
 
   /** Whatever goes wrong is a page: somebody looks at it. */
   const safely =
-    (visit: Visit): Visit =>
+    (answer: AnswerPage): AnswerPage =>
     async (request, rawQuery) => {
       const requestId = parts.newId();
-      const response = await visit(request, rawQuery).catch((error: unknown) => {
+      const response = await answer(request, rawQuery).catch((error: unknown) => {
         if (error instanceof CallRefused) return respond({ ...brokenPage, status: error.status });
         parts.log.error("a link page failed", { request_id: requestId, ...describeError(error) });
         return respond(brokenPage);

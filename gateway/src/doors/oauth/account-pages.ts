@@ -8,7 +8,7 @@ import { sees, seesAccount } from "../../keys/seen-by.ts";
 import type { Store } from "../../books/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { pageResponse } from "../pages/small-page.ts";
-import type { Asked, FormParts } from "../people/form.ts";
+import type { PageRequest, FormParts } from "../people/form.ts";
 import { approvalPage } from "./pages/approval-page.ts";
 import { grantsPage } from "./pages/grants-page.ts";
 import { errorPage } from "../people/message-page.ts";
@@ -19,7 +19,7 @@ export interface PageParts extends FormParts {
   readonly clock: Clock;
 }
 
-export const answerApproval = (asked: Asked, parts: PageParts): Promise<Response> =>
+export const answerApproval = (asked: PageRequest, parts: PageParts): Promise<Response> =>
   withPerson(asked, parts, {
     purpose: "An agent asks for your approval. First show that the account is yours.",
     show: async ({ key, action, csrf, signedInAs }) => {
@@ -44,7 +44,7 @@ const decisions: ReadonlyMap<string, ApprovalDecision> = new Map([
   ["deny", "denied"],
 ]);
 
-export const answerGrants = (asked: Asked, parts: PageParts): Promise<Response> =>
+export const answerGrants = (asked: PageRequest, parts: PageParts): Promise<Response> =>
   withPerson(asked, parts, {
     purpose: "See which clients were let in, and end them.",
     show: async ({ key, action, fields, csrf, signedInAs }) => {

@@ -14,7 +14,7 @@ import { dayMs } from "../../platform/utc-day.ts";
 import { html } from "../pages/html.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import type { Provider } from "./authorization-server.ts";
-import { askForKey, readForm, signIn, signOut, type Asked, type FormParts } from "../people/form.ts";
+import { askForKey, readForm, signIn, signOut, type PageRequest, type FormParts } from "../people/form.ts";
 import { grantIdOf, letIn } from "./let-in.ts";
 import { nodePair, type NodePair } from "./node-exchange.ts";
 import { consentDays, consentPage, type ConsentFields, type ConsentProblem } from "./pages/consent-page.ts";
@@ -44,7 +44,7 @@ interface Waiting {
   readonly asksToSpend: boolean;
 }
 
-export async function answerConsent(asked: Asked, parts: ConsentParts): Promise<Response> {
+export async function answerConsent(asked: PageRequest, parts: ConsentParts): Promise<Response> {
   const waiting = await findWaiting(asked, parts);
   if (!waiting) return expired();
   const person = await parts.people.read(asked.request);
@@ -74,7 +74,7 @@ export async function answerConsent(asked: Asked, parts: ConsentParts): Promise<
   }
 }
 
-async function findWaiting(asked: Asked, parts: ConsentParts): Promise<Waiting | undefined> {
+async function findWaiting(asked: PageRequest, parts: ConsentParts): Promise<Waiting | undefined> {
   const provider = await parts.provider();
   const pair = nodePair(asked.request, new URL(parts.addresses.baseUrl).host);
   const interaction = await provider.interactionDetails(pair.request, pair.response).catch(() => undefined);
@@ -103,15 +103,15 @@ const proposed = ({ asksToSpend }: Waiting, config: McpConfig): ConsentFields =>
 });
 
 /** Somebody who signed in, and whom they are asked about. */
-interface Visit {
-  readonly asked: Asked;
+interface ConsentVisit {
+  readonly asked: PageRequest;
   readonly person: Person;
   readonly key: Key;
   readonly waiting: Waiting;
 }
 
 function show(
-  { asked, person, key, waiting }: Visit,
+  { asked, person, key, waiting }: ConsentVisit,
   fields: ConsentFields,
   parts: ConsentParts,
   problem?: ConsentProblem,
@@ -136,7 +136,7 @@ function knownAs(clientId: string, config: McpConfig): string | undefined {
   return clientId.startsWith("https://") ? URL.parse(clientId)?.host : undefined;
 }
 
-async function allow(visit: Visit, form: URLSearchParams, parts: ConsentParts): Promise<Response> {
+async function allow(visit: ConsentVisit, form: URLSearchParams, parts: ConsentParts): Promise<Response> {
   const { key, waiting } = visit;
   const fields: ConsentFields = {
     spend: form.get("spend") === "yes",

@@ -6,7 +6,7 @@ import { Readable, Writable } from "node:stream";
 
 export type NodeApp = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
 
-export interface Asked {
+export interface NodeRequest {
   readonly method: string;
   /** Path and query. */
   readonly target: string;
@@ -37,7 +37,7 @@ const pairOf = (request: AskedRequest, response: CollectedResponse): NodePair =>
   response: response as unknown as ServerResponse,
 });
 
-export function askNodeApp(app: NodeApp, asked: Asked): Promise<Response> {
+export function askNodeApp(app: NodeApp, asked: NodeRequest): Promise<Response> {
   return new Promise((resolve, reject) => {
     const { request, response } = pairOf(new AskedRequest(asked), new CollectedResponse(resolve));
     app(request, response).catch(reject);
@@ -55,7 +55,7 @@ class AskedRequest extends Readable {
   readonly connection: object;
   readonly #body: Uint8Array;
 
-  constructor(asked: Asked) {
+  constructor(asked: NodeRequest) {
     super();
     this.method = asked.method;
     this.url = asked.target;

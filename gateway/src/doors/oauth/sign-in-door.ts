@@ -24,7 +24,7 @@ import {
 } from "./authorization-server.ts";
 import { completeForm, completeQuery } from "./complete-request.ts";
 import { answerConsent, type ConsentParts } from "./consent.ts";
-import { searchOf, type Asked, type FormParts } from "../people/form.ts";
+import { searchOf, type PageRequest, type FormParts } from "../people/form.ts";
 import { askNodeApp } from "./node-exchange.ts";
 import { errorPage } from "../people/message-page.ts";
 import type { PageDoor } from "../people/page-door.ts";
@@ -67,7 +67,7 @@ export function createSignInDoor(parts: Parts): SignInDoor {
     resourceMetadataPath + new URL(addresses.mcpUrl).pathname,
   ]);
 
-  const askServer = async (asked: Asked, rawQuery: string, body: Uint8Array): Promise<Response> => {
+  const askServer = async (asked: PageRequest, rawQuery: string, body: Uint8Array): Promise<Response> => {
     const headers: Record<string, string> = {};
     for (const [name, value] of asked.request.headers) headers[name] = value;
     const response = await askNodeApp((await provider()).callback(), {
@@ -86,7 +86,7 @@ export function createSignInDoor(parts: Parts): SignInDoor {
     return withoutSessionCookie(response);
   };
 
-  const register = async (asked: Asked, body: Uint8Array): Promise<Response> => {
+  const register = async (asked: PageRequest, body: Uint8Array): Promise<Response> => {
     if (!(await tryTake(limiter, clientRegistrations(asked.address)))) return tooMany(oauthError);
     const registration = readRegistration(body);
     if (!registration.ok) return oauthError(400, registration.error, registration.why);
@@ -95,7 +95,7 @@ export function createSignInDoor(parts: Parts): SignInDoor {
   };
 
   const route: SignInDoor["answer"] = async (request, { path, rawQuery }, address) => {
-    const asked: Asked = { request, path, search: searchOf(rawQuery), address };
+    const asked: PageRequest = { request, path, search: searchOf(rawQuery), address };
     const say = sayerAt(path);
     const host = request.headers.get("host") ?? "";
     const resource = asAskedFor(addresses.mcpUrl, host);

@@ -14,10 +14,11 @@ export interface FormParts {
   readonly readBody: (request: Request, bytesMax: number) => Uint8Array | Promise<Uint8Array>;
 }
 
-export interface Asked {
+/** A request for a page that people sign in at. */
+export interface PageRequest {
   readonly request: Request;
   readonly path: string;
-  /** The query with its question mark, or "". What a page is asked for with it, it is asked for after a sign-in, too. */
+  /** The query with its question mark, or "". It is kept through a sign-in, so that the same page is shown after it. */
   readonly search: string;
   readonly address: string | undefined;
 }
@@ -31,7 +32,7 @@ export type ReadForm =
 
 const formBytesMax = 16 * 1024;
 
-export async function readForm(asked: Asked, person: Person, parts: FormParts): Promise<ReadForm> {
+export async function readForm(asked: PageRequest, person: Person, parts: FormParts): Promise<ReadForm> {
   const { request, path } = asked;
   const origin = request.headers.get("origin");
   if (origin !== null && !parts.origins().has(origin)) return { ok: false, refusal: foreignForm(asked) };
@@ -41,7 +42,7 @@ export async function readForm(asked: Asked, person: Person, parts: FormParts): 
 }
 
 /** Mostly met by people whose page stood open for so long that the browser has forgotten who they were. */
-const foreignForm = ({ path, search }: Asked): Response =>
+const foreignForm = ({ path, search }: PageRequest): Response =>
   pageResponse(
     errorPage(
       "Please try again",
@@ -53,7 +54,7 @@ const foreignForm = ({ path, search }: Asked): Response =>
 
 /** Shows the form for a key, and remembers the browser it is shown in. */
 export const askForKey = (
-  asked: Asked,
+  asked: PageRequest,
   person: Person,
   { purpose, problem }: { purpose: string; problem?: string },
   { people }: FormParts,
@@ -65,7 +66,7 @@ export const askForKey = (
 
 /** Signs a person in by the key they typed, and sends them back to the page they wanted. */
 export async function signIn(
-  asked: Asked,
+  asked: PageRequest,
   person: Person,
   typed: string,
   about: { purpose: string },
@@ -85,10 +86,10 @@ export async function signIn(
   return backToPage(asked, parts.people.cookie(parts.people.signedIn(key, secret)));
 }
 
-export const signOut = (asked: Asked, { people }: FormParts): Response =>
+export const signOut = (asked: PageRequest, { people }: FormParts): Response =>
   backToPage(asked, people.cookie(people.signedOut()));
 
-const backToPage = ({ path, search }: Asked, cookie: string): Response =>
+const backToPage = ({ path, search }: PageRequest, cookie: string): Response =>
   new Response(null, {
     status: 303,
     headers: { location: path + search, "set-cookie": cookie, "cache-control": "no-store" },

@@ -1,10 +1,10 @@
 import type { Key } from "../../keys/keys.ts";
 import { pageResponse } from "../pages/small-page.ts";
-import { askForKey, readForm, signIn, signOut, type Asked, type FormParts } from "./form.ts";
+import { askForKey, readForm, signIn, signOut, type PageRequest, type FormParts } from "./form.ts";
 import { errorPage } from "./message-page.ts";
 
 /** Somebody who signed in, and what they want of a page. */
-export interface Visit {
+export interface SignedInVisit {
   readonly key: Key;
   /** The button that was pressed, "" for none of ours; undefined when the page was only opened. */
   readonly action: string | undefined;
@@ -15,9 +15,9 @@ export interface Visit {
 
 /** Shows a page to whoever signed in; everybody else is asked for a key first. */
 export async function withPerson(
-  asked: Asked,
+  asked: PageRequest,
   parts: FormParts,
-  page: { readonly purpose: string; readonly show: (visit: Visit) => Promise<Response> },
+  page: { readonly purpose: string; readonly show: (visit: SignedInVisit) => Promise<Response> },
 ): Promise<Response> {
   const { people } = parts;
   const person = await people.read(asked.request);

@@ -7,7 +7,7 @@ import type { JsonObject } from "../../platform/json.ts";
 import { refuse } from "../../platform/refusals.ts";
 import { isoTime } from "../../platform/clock.ts";
 import { createRecent } from "./recent.ts";
-import { hashHeader, revisionHeader, type Asked, type SitePage } from "./site-page.ts";
+import { hashHeader, revisionHeader, type SiteRequest, type SitePage } from "./site-page.ts";
 
 interface Parts {
   readonly contracts: ContractShelf;
@@ -103,7 +103,7 @@ const unavailable = (): never =>
   });
 
 /** A hash as we write them, and once: anything else was not copied from here. */
-function hashIn({ query }: Asked, name: string): string {
+function hashIn({ query }: SiteRequest, name: string): string {
   const value = onlyOne(query, name);
   if (value === undefined || !/^[0-9a-f]{64}$/.test(value)) {
     refuse("invalid_parameters", `${name}: expected 64 lower-case hexadecimal digits`, { field: name });
@@ -112,7 +112,7 @@ function hashIn({ query }: Asked, name: string): string {
 }
 
 /** Undefined for the whole bundle. */
-function operationIn({ query }: Asked): string | undefined {
+function operationIn({ query }: SiteRequest): string | undefined {
   const operationId = onlyOne(query, "operation_id");
   const bundled = onlyOne(query, "bundled");
   if (bundled !== undefined && bundled !== "1") refuse("invalid_parameters", "bundled: expected 1");
@@ -129,7 +129,7 @@ function onlyOne(query: URLSearchParams, name: string): string | undefined {
 }
 
 function cached(
-  { headers: sent }: Asked,
+  { headers: sent }: SiteRequest,
   tag: string,
   body: Uint8Array | string,
   headers: Readonly<Record<string, string>>,

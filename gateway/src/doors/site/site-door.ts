@@ -4,7 +4,7 @@ import type { Offer } from "../../offer/offer.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { createContractPages } from "./contract-pages.ts";
 import { salesPage } from "./sales-page.ts";
-import { hashHeader, revisionHeader, type Asked, type SitePage } from "./site-page.ts";
+import { hashHeader, revisionHeader, type SiteRequest, type SitePage } from "./site-page.ts";
 
 interface SiteParts {
   readonly contracts: ContractShelf;
@@ -25,7 +25,7 @@ export function createSiteDoor(parts: SiteParts): SiteDoor {
     "/api/sales-api-data": salesPage(parts),
   };
 
-  const answer = async (page: SitePage, asked: Asked): Promise<Response> => {
+  const answer = async (page: SitePage, asked: SiteRequest): Promise<Response> => {
     try {
       const response = await page(asked);
       response.headers.set("x-request-id", parts.newId());

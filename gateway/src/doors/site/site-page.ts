@@ -1,7 +1,7 @@
 /** One page of the site. A refusal thrown by it is answered like any other. */
-export type SitePage = (asked: Asked) => Promise<Response>;
+export type SitePage = (asked: SiteRequest) => Promise<Response>;
 
-export interface Asked {
+export interface SiteRequest {
   readonly headers: Headers;
   readonly path: string;
   readonly query: URLSearchParams;

@@ -64,33 +64,34 @@ const spends = (name: unknown): boolean => name === "use" || name === "batch_use
 const challengeSpending: ScopeChallengeHandler = ({ authInfo }) =>
   authInfo === undefined || authInfo.scopes.includes("tools:spend") ? undefined : { scopes: grantScopes };
 
-interface Asked extends Pick<Tool, "whyNot"> {
+/** A tool, and the arguments that somebody gave it. */
+interface ToolUse extends Pick<Tool, "whyNot"> {
   readonly name: ToolName;
   readonly given: unknown;
 }
 
 /** What a tool asks the person behind a session is asked here, and the tool goes on with the answer. */
 async function answerAsking(
-  asked: Asked,
+  use: ToolUse,
   ctx: ServerContext,
   server: McpServer,
   parts: ToolParts,
 ): Promise<ToolAnswer> {
-  const told = await answerOnce(asked, ctx, server, parts);
+  const told = await answerOnce(use, ctx, server, parts);
   if (ctx.sessionId === undefined || !isInputRequiredResult(told)) return told;
-  return answerOnce(asked, await askInSession(told, ctx, parts), server, parts);
+  return answerOnce(use, await askInSession(told, ctx, parts), server, parts);
 }
 
 function answerOnce(
-  asked: Asked,
+  use: ToolUse,
   ctx: ServerContext,
   server: McpServer,
   parts: ToolParts,
 ): Promise<ToolAnswer> {
   const offer = parts.offer();
   const answer = (onceAs?: string): Promise<ToolAnswer> =>
-    answerTool(asked, { ...visitOf(ctx, server, offer), onceAs }, parts);
-  const { name, given } = asked;
+    answerTool(use, { ...visitOf(ctx, server, offer), onceAs }, parts);
+  const { name, given } = use;
   // The later rounds of a request carry its id too, and are not repetitions of it.
   const laterRound = ctx.mcpReq.inputResponses !== undefined || ctx.mcpReq.requestState() !== undefined;
   if (ctx.sessionId === undefined || laterRound || !spends(name) || onlyReads(given, offer)) return answer();
@@ -100,7 +101,7 @@ function answerOnce(
 }
 
 async function answerTool(
-  { name, given, whyNot }: Asked,
+  { name, given, whyNot }: ToolUse,
   visit: Visit,
   parts: ToolParts,
 ): Promise<ToolAnswer> {

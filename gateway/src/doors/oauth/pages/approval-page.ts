@@ -4,7 +4,7 @@ import { usdFromMicros } from "../../../platform/money.ts";
 import { html } from "../../pages/html.ts";
 import type { SmallPage } from "../../pages/small-page.ts";
 
-interface Asked {
+interface ShownApproval {
   readonly csrf: string;
   readonly approval: Approval;
   /** In words, with the name of the key. */
@@ -13,7 +13,7 @@ interface Asked {
   readonly nowMs: number;
 }
 
-export const approvalPage = ({ csrf, approval, asker, signedInAs, nowMs }: Asked): SmallPage => {
+export const approvalPage = ({ csrf, approval, asker, signedInAs, nowMs }: ShownApproval): SmallPage => {
   const state = stateOf(approval, nowMs);
   const exposureMicros = approval.items.reduce((sum, { capMicros }) => sum + capMicros, 0n);
   return {
