@@ -51,7 +51,7 @@ export const allowedHosts = (addresses: Addresses, more: readonly string[]): Rea
  * An address of ours under the name by which it was asked for, where both are names of this machine: clients take no other
  * for the one they know. What anybody else calls us is not said back to them.
  */
-export function asAskedFor(url: string, host: string | null): string {
+export function renameToHost(url: string, host: string | null): string {
   const ours = new URL(url);
   const asked = URL.parse(`http://${host}`);
   if (ours.protocol !== "http:" || !isLoopback(ours.hostname)) return url;

@@ -12,7 +12,7 @@ import { modelName, modelOrOff, type ModelConfig } from "./model-config.ts";
 import { mcp, mcpUsual, type McpConfig } from "./mcp-config.ts";
 import { isNetwork } from "../platform/caller-address.ts";
 import { defaultNames, placeholders, type Names } from "../operation/names.ts";
-import { amount, count, usd } from "./numbers.ts";
+import { amount, count, usdAmount } from "./numbers.ts";
 import { httpBase, httpUrl } from "./http-url.ts";
 import { upstream, type UpstreamConfig } from "./upstream-config.ts";
 
@@ -71,7 +71,7 @@ const operation = z
   .strictObject({
     price_usd: amount(picoFromUsd, "USD, at most 12 decimals").optional(),
     cost_factor: amount(ppmFromMultiplier, "a factor, at most 6 decimals").optional(),
-    max_cost_usd: usd.optional(),
+    max_cost_usd: usdAmount.optional(),
     rpm: count.optional(),
     via: z.array(z.string()).min(1).optional(),
     default_model: z.string().optional(),
@@ -100,7 +100,7 @@ export const configSchema = z
     models: z.record(modelName, modelOrOff).nullish(),
     operations: z.record(z.string(), operation).nullish(),
     tiers: z.partialRecord(z.enum(tierNames), tier).nullish(),
-    signup_credit_usd: usd
+    signup_credit_usd: usdAmount
       .refine((micros) => micros <= amountMicrosMax, {
         error: `expected at most ${usdFromMicros(amountMicrosMax)} USD`,
       })

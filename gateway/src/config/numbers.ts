@@ -12,7 +12,7 @@ export function amount(parse: (text: string) => bigint | undefined, expected: st
 }
 
 /** An amount of money, to the micro-USD. */
-export const usd = amount(microsFromUsd, "USD, at most 6 decimals");
+export const usdAmount = amount(microsFromUsd, "USD, at most 6 decimals");
 
 /** A number, also as `${NAME}` gives it: what comes from the environment is text. */
 export const numeric = (schema: z.ZodNumber) =>

@@ -6,7 +6,7 @@ import { dialectOf } from "../platform/dialect.ts";
 import type { JsonObject } from "../platform/json.ts";
 import type { RefusalCode } from "../platform/refusals.ts";
 import type { Components } from "./components.ts";
-import { answerHeaders, headersName, refusalHeaders, type Negative } from "./describe-headers.ts";
+import { describeAnswerHeaders, headersName, refusalHeaders, type Negative } from "./describe-headers.ts";
 import { refusalSchema } from "./refusal-schema.ts";
 import { refusalsByStatus, upstreamMeaning, type RefusalsOfStatus } from "./refusals-by-status.ts";
 import { asksUpstream } from "./refusals-of.ts";
@@ -26,7 +26,7 @@ export function describeAnswers(
   return {
     "200": {
       description: isSold(operation) && operation.streams ? "The answer, whole or streamed." : "The answer.",
-      headers: answerHeaders(operation, names, components),
+      headers: describeAnswerHeaders(operation, names, components),
       content: describeSuccess(operation, components),
     },
     ...Object.fromEntries(refused),

@@ -8,7 +8,11 @@ import type { Components } from "./components.ts";
 import { refusalsOf } from "./refusals-of.ts";
 
 /** Headers a caller can send with this operation, beside its key. */
-export function requestHeaders(operation: Operation, names: Names, components: Components): JsonObject[] {
+export function describeRequestHeaders(
+  operation: Operation,
+  names: Names,
+  components: Components,
+): JsonObject[] {
   const usual = usualRequestHeaders(operation, names).map(([name, description, schema, sharedAs = name]) =>
     components.shared("parameters", sharedAs, () => ({
       name,
@@ -86,7 +90,11 @@ const remembersKeys = (operation: Operation): boolean =>
   refusalsOf(operation).some((code) => code.endsWith("request_already_completed"));
 
 /** Headers that a successful answer of this operation can carry. None is promised on every answer. */
-export function answerHeaders(operation: Operation, names: Names, components: Components): JsonObject {
+export function describeAnswerHeaders(
+  operation: Operation,
+  names: Names,
+  components: Components,
+): JsonObject {
   const written = [...limitHeaders, ...tokenHeadersOf(operation)];
   if (isSold(operation) && operation.streams) written.push(unbuffered);
   if (isSold(operation) || isAboutTask(operation)) written.push(...upstreamHeaders(operation, names));

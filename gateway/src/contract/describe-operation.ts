@@ -7,7 +7,7 @@ import { keyHeaderOf } from "../platform/dialect.ts";
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
 import type { Components } from "./components.ts";
 import { describeAnswers } from "./describe-answers.ts";
-import { requestHeaders } from "./describe-headers.ts";
+import { describeRequestHeaders } from "./describe-headers.ts";
 import { priceOf } from "./price-of.ts";
 
 /** One operation of the offer as OpenAPI says it. */
@@ -22,7 +22,7 @@ export function describeOperation(
   const parameters = [
     ...pathParameters(operation, path, example),
     ...queryParameters(operation, example, components),
-    ...requestHeaders(operation, names, components),
+    ...describeRequestHeaders(operation, names, components),
   ];
   return {
     operationId: operation.id,

@@ -6,7 +6,7 @@ import { revokeAtPlatform } from "./end-link.ts";
 import { absolute, digestOf, findLinkUpstream, newToken } from "./link-parts.ts";
 import type { LinkParts, LinkUpstream } from "./link-parts.ts";
 import type { Link, LinkAttempt, PlatformUser } from "./links.ts";
-import { asAskedFor } from "./offline-scope.ts";
+import { withoutOffline } from "./offline-scope.ts";
 import type { GivenTokens } from "./platform-client.ts";
 import { sealTokens } from "./sealed-tokens.ts";
 
@@ -81,7 +81,7 @@ async function save(attempt: LinkAttempt, upstream: LinkUpstream, given: GivenTo
   const id = prefixedId("lnk_", parts.newId);
   const undoToken = newToken(parts.randomBytes);
   const nowMs = parts.clock.wallMs();
-  const scopes = asAskedFor(given.scopes ?? attempt.scopes, attempt.scopes);
+  const scopes = withoutOffline(given.scopes ?? attempt.scopes, attempt.scopes);
   const user = await parts.client.whoIs(upstream, { accessToken: given.accessToken, scopes });
   const link: Link = {
     id,

@@ -7,6 +7,6 @@ const offlineScope = "offline.access";
 export const withOffline = (scopes: readonly string[], isWanted: boolean): readonly string[] =>
   isWanted && !scopes.includes(offlineScope) ? [...scopes, offlineScope] : scopes;
 
-/** What was granted of it, as the caller knows it. */
-export const asAskedFor = (granted: readonly string[], asked: readonly string[]): readonly string[] =>
+/** What was granted, as the caller asked for it. */
+export const withoutOffline = (granted: readonly string[], asked: readonly string[]): readonly string[] =>
   asked.includes(offlineScope) ? granted : granted.filter((scope) => scope !== offlineScope);

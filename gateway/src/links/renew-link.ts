@@ -2,7 +2,7 @@ import type { LinkSettings } from "../operation/upstream.ts";
 import { describeError } from "../platform/log.ts";
 import { findLinkUpstream, type LinkParts } from "./link-parts.ts";
 import type { Link } from "./links.ts";
-import { asAskedFor } from "./offline-scope.ts";
+import { withoutOffline } from "./offline-scope.ts";
 import type { GivenTokens } from "./platform-client.ts";
 import { openTokens, sealTokens } from "./sealed-tokens.ts";
 
@@ -111,7 +111,7 @@ async function renew(seen: Link, unstored: Map<string, Unstored>, parts: LinkPar
   // A platform that sends no new refresh token lets the old one live on.
   const whole = { ...given, refreshToken: given.refreshToken ?? refreshToken };
   const tokens = sealTokens({ ...seen, version: version + 1 }, whole, parts);
-  const scopes = asAskedFor(given.scopes ?? seen.scopes, seen.scopes);
+  const scopes = withoutOffline(given.scopes ?? seen.scopes, seen.scopes);
   unstored.set(seen.id, { version, given });
   const replaced = await parts.book.replaceTokens(seen.id, tokens, scopes);
   unstored.delete(seen.id);

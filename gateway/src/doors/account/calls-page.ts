@@ -4,8 +4,8 @@ import { html, type Html } from "../pages/html.ts";
 import type { Onward } from "../people/message-page.ts";
 import type { AccountPage } from "./account-layout.ts";
 import type { CallsShown } from "./read-calls.ts";
-import { tableHtml } from "./table.ts";
-import { moment, usd } from "./words.ts";
+import { accountTable } from "./table.ts";
+import { moment, microsAsUsd } from "./words.ts";
 
 const path = `${accountPage}/calls`;
 export const callsFilePath = `${path}.csv`;
@@ -53,7 +53,7 @@ const download = ({ today }: Listed): Html =>
     </form>`;
 
 const table = ({ calls, names }: Listed): Html =>
-  tableHtml({
+  accountTable({
     caption: "Calls, the newest first",
     columns: ["Made (UTC)", "Operation", ...(names ? ["Key"] : []), "Outcome", "Charged"],
     figures: [names ? 4 : 3],
@@ -75,8 +75,8 @@ export function outcomeOf({ status, outcome, http_status: http }: Receipt): stri
 
 const chargeOf = (call: Receipt): Html =>
   call.settled_at === null
-    ? html`nothing yet<span class="beside">${usd(call.held_micros_usd)} held</span>`
-    : html`${usd(call.charged_micros_usd)}`;
+    ? html`nothing yet<span class="beside">${microsAsUsd(call.held_micros_usd)} held</span>`
+    : html`${microsAsUsd(call.charged_micros_usd)}`;
 
 const none = ({ complete, isNewest, until }: Listed): Html =>
   html`<p>

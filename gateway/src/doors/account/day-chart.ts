@@ -2,8 +2,8 @@ import { accountPage } from "../../config/addresses.ts";
 import { dayOf } from "../../platform/utc-day.ts";
 import type { UsageReport } from "../../usage/usage-report.ts";
 import { html, type Html } from "../pages/html.ts";
-import { tableHtml } from "./table.ts";
-import { counted, grouped, usd } from "./words.ts";
+import { accountTable } from "./table.ts";
+import { counted, grouped, microsAsUsd } from "./words.ts";
 
 type Bucket = UsageReport["buckets"][number];
 
@@ -15,7 +15,7 @@ export function dayChart(buckets: readonly Bucket[]): Html {
   return html`<figure class="chart">
       <figcaption>
         <span>${dayOf(first.start_time)} to ${dayOf(last.start_time)}, days are UTC</span>
-        <span>dearest day: ${usd(dearest)}</span>
+        <span>dearest day: ${microsAsUsd(dearest)}</span>
       </figcaption>
       <svg
         viewBox="0 0 ${buckets.length * columnWidth} ${chartHeight}"
@@ -43,7 +43,7 @@ function columnOf(bucket: Bucket, at: number, dearest: number): Html {
   const height = charged === 0 ? 0 : Math.max(leastHeight, (charged / dearest) * chartHeight);
   const drawn = Math.round(height * 100) / 100;
   return html`<g>
-    <title>${dayOf(start)}: ${usd(charged)}, ${counted(requests, "call")}</title>
+    <title>${dayOf(start)}: ${microsAsUsd(charged)}, ${counted(requests, "call")}</title>
     <rect class="ground" x="${at * columnWidth}" y="0" width="${columnWidth}" height="${chartHeight}" />
     <rect
       class="column"
@@ -56,7 +56,7 @@ function columnOf(bucket: Bucket, at: number, dearest: number): Html {
 }
 
 const dayTable = (buckets: readonly Bucket[]): Html =>
-  tableHtml({
+  accountTable({
     caption: "Calls and charges by UTC day, the newest first",
     columns: ["Day (UTC)", "Calls", "Failed", "Value at list price", "Charged"],
     figures: [1, 2, 3, 4],
@@ -67,8 +67,8 @@ const dayTable = (buckets: readonly Bucket[]): Html =>
         bucket.requests === 0 ? day : calls,
         grouped(bucket.requests),
         grouped(bucket.failed_requests),
-        usd(bucket.usage_value_micros_usd),
-        usd(bucket.charged_micros_usd),
+        microsAsUsd(bucket.usage_value_micros_usd),
+        microsAsUsd(bucket.charged_micros_usd),
       ];
     }),
   });

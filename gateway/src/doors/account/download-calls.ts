@@ -12,7 +12,7 @@ import { errorPage } from "../people/message-page.ts";
 import { backToCalls } from "./calls-page.ts";
 import { keyNames } from "./key-names.ts";
 import type { Reader } from "./reader.ts";
-import { dayStartMs, grouped } from "./words.ts";
+import { readDayStartMs, grouped } from "./words.ts";
 
 /** Some megabytes, which are put together while others are served. */
 const callsMax = 50_000;
@@ -45,7 +45,7 @@ export async function downloadCalls(reader: Reader, query: URLSearchParams): Pro
 
 /** What ended before this second stays as it is; what ends while the file is made would be in it or not by chance. */
 function readWindow(query: URLSearchParams, nowMs: number): UsageWindow | undefined {
-  const [from, to] = [dayStartMs(query.get("from") ?? ""), dayStartMs(query.get("to") ?? "")];
+  const [from, to] = [readDayStartMs(query.get("from") ?? ""), readDayStartMs(query.get("to") ?? "")];
   if (from === undefined || to === undefined || to < from || from > nowMs) return undefined;
   const startSeconds = from / 1000;
   const endSeconds = Math.min(to / 1000 + secondsPerDay, Math.floor(nowMs / 1000));

@@ -9,20 +9,20 @@ import { dayOf } from "../../platform/utc-day.ts";
 import type { UsageReport } from "../../usage/usage-report.ts";
 import { html, type Html } from "../pages/html.ts";
 import type { AccountPage } from "./account-layout.ts";
-import { tableHtml } from "./table.ts";
-import { usd } from "./words.ts";
+import { accountTable } from "./table.ts";
+import { microsAsUsd } from "./words.ts";
 
 const path = `${accountPage}/keys`;
 
 /** A key, what it spent, and how its budget stands. */
-export interface KeyStanding {
+export interface KeySpending {
   readonly key: Key;
   readonly usage: UsageReport;
   readonly budgetUse: BudgetUse | undefined;
 }
 
 interface Listed {
-  readonly standings: readonly KeyStanding[];
+  readonly keys: readonly KeySpending[];
   readonly days: number;
   /** The last key of this page, when there are more behind it. */
   readonly more: string | undefined;
@@ -30,22 +30,22 @@ interface Listed {
   readonly nowMs: number;
 }
 
-export const keysPage = ({ standings, days, more, isFirst, nowMs }: Listed): AccountPage => ({
+export const keysPage = ({ keys, days, more, isFirst, nowMs }: Listed): AccountPage => ({
   title: "Keys",
   place: path,
   body: html`<h1>Keys</h1>
     <p class="lead">The keys of this account. They are issued, changed and revoked by the operator.</p>
-    ${tableHtml({
+    ${accountTable({
       caption: "Keys of the account, those that work first",
       columns: ["Key", "Sees", `Charged, ${days} days`, "Budget", "Last used (UTC)", "Works until"],
       figures: [2],
-      rows: standings.map((standing) => [
-        nameOf(standing.key, nowMs),
-        seesAccount(standing.key) ? "all keys" : "itself",
-        usd(standing.usage.totals.charged_micros_usd),
-        budgetOf(standing),
-        lastUsed(standing, days),
-        worksUntil(standing.key, nowMs),
+      rows: keys.map((one) => [
+        nameOf(one.key, nowMs),
+        seesAccount(one.key) ? "all keys" : "itself",
+        microsAsUsd(one.usage.totals.charged_micros_usd),
+        budgetOf(one),
+        lastUsed(one, days),
+        worksUntil(one.key, nowMs),
       ]),
     })}
     <p class="pages">
@@ -60,7 +60,7 @@ const nameOf = (key: Key, nowMs: number): Html => {
   return html`<span class="name">${key.name}${endings}</span>`;
 };
 
-const budgetOf = ({ key: { budget }, budgetUse }: KeyStanding): Html =>
+const budgetOf = ({ key: { budget }, budgetUse }: KeySpending): Html =>
   budget && budgetUse
     ? html`${usdFromMicros(budgetUse.spentMicros)} of ${usdFromMicros(budget.limitMicros)} USD
       ${windowWords[budget.window]}${
@@ -70,7 +70,7 @@ const budgetOf = ({ key: { budget }, budgetUse }: KeyStanding): Html =>
       }`
     : html`none`;
 
-function lastUsed({ usage }: KeyStanding, days: number): string {
+function lastUsed({ usage }: KeySpending, days: number): string {
   const last = usage.buckets.findLast(({ requests }) => requests > 0);
   return last ? dayOf(last.start_time) : `not in ${days} days`;
 }

@@ -7,9 +7,9 @@ import type { UsageFigures, UsageReport } from "../../usage/usage-report.ts";
 import { html, type Html } from "../pages/html.ts";
 import type { AccountPage } from "./account-layout.ts";
 import { dayChart } from "./day-chart.ts";
-import { tableHtml } from "./table.ts";
+import { accountTable } from "./table.ts";
 import { callsReadMax, type CallsApart, type KeySpent } from "./take-usage-apart.ts";
-import { counted, grouped, usd } from "./words.ts";
+import { counted, grouped, microsAsUsd } from "./words.ts";
 
 export type Spent = Pick<UsageFigures, "requests" | "failed_requests" | "charged_micros_usd">;
 
@@ -43,9 +43,9 @@ export const overviewPage = (overview: Overview): AccountPage => ({
 
 const moneyTiles = (balance: BalanceReport): Html =>
   html`<dl class="tiles">
-    ${tile("Available", usd(balance.available_micros_usd), "what calls can still hold")}
-    ${tile("Held", usd(balance.held_micros_usd), "what running calls may cost")}
-    ${tile("Balance", usd(balance.balance_micros_usd), "available and held together")}
+    ${tile("Available", microsAsUsd(balance.available_micros_usd), "what calls can still hold")}
+    ${tile("Held", microsAsUsd(balance.held_micros_usd), "what running calls may cost")}
+    ${tile("Balance", microsAsUsd(balance.balance_micros_usd), "available and held together")}
   </dl>`;
 
 const tile = (name: string, figure: string, beside: string): Html =>
@@ -56,7 +56,7 @@ const tile = (name: string, figure: string, beside: string): Html =>
   </div>`;
 
 const spentTile = (name: string, { charged_micros_usd: charged, requests, failed_requests: failed }: Spent) =>
-  tile(name, usd(charged), `${counted(requests, "call")}, ${grouped(failed)} failed`);
+  tile(name, microsAsUsd(charged), `${counted(requests, "call")}, ${grouped(failed)} failed`);
 
 function budget(report: BudgetReport | null): Html {
   if (report === null) return html`<p class="beside">This key has no budget of its own.</p>`;
@@ -64,11 +64,11 @@ function budget(report: BudgetReport | null): Html {
   const used = spent + held;
   const drawn = (micros: number): string =>
     limit === 0 ? "0" : String((Math.min(micros, limit) / limit) * 100);
-  const words = `${usd(spent)} spent and ${usd(held)} held of ${usd(limit)} ${windowWords[report.window]}`;
+  const words = `${microsAsUsd(spent)} spent and ${microsAsUsd(held)} held of ${microsAsUsd(limit)} ${windowWords[report.window]}`;
   return html`<div class="budget">
     <h2>Budget of this key</h2>
     <p>
-      ${words}; ${usd(report.remaining_micros_usd)}
+      ${words}; ${microsAsUsd(report.remaining_micros_usd)}
       left${report.resets_at === null ? "." : `. It begins anew at ${dayAndMinute(report.resets_at * 1000)}.`}
     </p>
     <svg class="meter" viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label="${words}">
@@ -94,11 +94,11 @@ const whereItWent = ({ usage, calls, keys }: Overview): Html =>
     ${
       keys &&
       html`<h3>Keys, in the last ${usage.buckets.length} days</h3>
-        ${tableHtml({
+        ${accountTable({
           caption: "The dearest keys",
           columns: ["Key", "Calls", "Charged"],
           figures: [1, 2],
-          rows: keys.shown.map((key) => [key.name, grouped(key.requests), usd(key.chargedMicros)]),
+          rows: keys.shown.map((key) => [key.name, grouped(key.requests), microsAsUsd(key.chargedMicros)]),
         })}
         ${andMore(keys.more, "key")}
         <p><a href="${accountPage}/keys">All keys and their budgets</a></p>`
@@ -114,14 +114,14 @@ const callsApart = ({ days, operations, models }: CallsApart): Html => {
 
 const groupTable = (column: string, caption: string, { groups }: UsageByGroup): Html => {
   const shown = groups.slice(0, groupsShownMax);
-  return html`${tableHtml({
+  return html`${accountTable({
     caption,
     columns: [column, "Calls", "Charged"],
     figures: [1, 2],
     rows: shown.map((group) => [
       group.name === undefined ? "without a model" : html`<code>${group.name}</code>`,
       grouped(group.requests),
-      usd(group.charged_micros_usd),
+      microsAsUsd(group.charged_micros_usd),
     ]),
   })}
   ${andMore(groups.length - shown.length, column.toLowerCase())}`;
@@ -138,7 +138,7 @@ const tooManyCalls = html`<p>
 const limitsNow = ({ limits, tier }: Overview["limits"]): Html =>
   html`<h2>Limits of this key, now</h2>
     <p>Tier <strong>${tier}</strong>.</p>
-    ${tableHtml({
+    ${accountTable({
       caption: "Limits, and what is left of them",
       columns: ["Limit", "At most", "Left now", "For"],
       figures: [1, 2],

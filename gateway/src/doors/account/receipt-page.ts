@@ -3,8 +3,8 @@ import type { Receipt } from "../../ledger/receipt.ts";
 import { html, type Html } from "../pages/html.ts";
 import type { AccountPage } from "./account-layout.ts";
 import { outcomeOf } from "./calls-page.ts";
-import { tableHtml } from "./table.ts";
-import { grouped, moment, usd } from "./words.ts";
+import { accountTable } from "./table.ts";
+import { grouped, moment, microsAsUsd } from "./words.ts";
 
 const calls = `${accountPage}/calls`;
 
@@ -44,7 +44,7 @@ const crumbs = html`<nav class="crumbs" aria-label="Breadcrumb">
 const amount = (name: string, micros: number, beside: string): Html =>
   html`<div>
     <dt>${name}</dt>
-    <dd class="amount">${usd(micros)}</dd>
+    <dd class="amount">${microsAsUsd(micros)}</dd>
     <dd class="beside">${beside}</dd>
   </div>`;
 
@@ -76,7 +76,7 @@ function metered({ usage, prices, ...receipt }: Receipt): Html {
   return html`${
       units.length === 0
         ? html`<p>Nothing was metered.</p>`
-        : tableHtml({
+        : accountTable({
             caption: "What was metered, and its prices",
             columns: ["Unit", "Quantity", "List price of each"],
             figures: [1, 2],
@@ -100,7 +100,7 @@ function metered({ usage, prices, ...receipt }: Receipt): Html {
 const attempts = ({ attempts: made }: Receipt): Html =>
   made.length === 0
     ? html`<p>No upstream was asked, or none has answered yet.</p>`
-    : tableHtml({
+    : accountTable({
         caption: "Attempts, in their order",
         columns: ["Upstream", "Outcome", "HTTP status", "From (UTC)", "To (UTC)"],
         figures: [2],

@@ -7,12 +7,12 @@ import { backToCalls, callsPage } from "./calls-page.ts";
 import { keyNames } from "./key-names.ts";
 import { readCalls } from "./read-calls.ts";
 import type { Reader } from "./reader.ts";
-import { dayEndMs } from "./words.ts";
+import { readDayEndMs } from "./words.ts";
 
 export async function showCalls(reader: Reader, query: URLSearchParams): Promise<Response> {
   const cursor = query.get("cursor") ?? undefined;
   const until = query.get("until") || undefined;
-  const dayEnd = until === undefined ? undefined : dayEndMs(until);
+  const dayEnd = until === undefined ? undefined : readDayEndMs(until);
   if ((cursor !== undefined && !place.test(cursor)) || (until !== undefined && dayEnd === undefined)) {
     return pageResponse(
       errorPage("Not a place in the list", "This address was put together wrongly.", backToCalls),

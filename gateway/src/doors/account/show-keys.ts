@@ -4,7 +4,7 @@ import { seesAccount } from "../../keys/seen-by.ts";
 import { lastDays } from "../../usage/last-days.ts";
 import { readUsage } from "../../usage/usage-report.ts";
 import { accountResponse } from "./account-layout.ts";
-import { keysPage, notForThisKeyPage, type KeyStanding } from "./keys-page.ts";
+import { keysPage, notForThisKeyPage, type KeySpending } from "./keys-page.ts";
 import type { Reader } from "./reader.ts";
 
 const daysShown = 30;
@@ -23,10 +23,10 @@ export async function showKeys(reader: Reader, query: URLSearchParams): Promise<
   const start = after === null ? 0 : keys.findIndex(({ id }) => id === after) + 1;
   const shown = keys.slice(start, start + keysPerPage);
   const window = lastDays(daysShown, asker.nowMs);
-  const standings: KeyStanding[] = [];
+  const listed: KeySpending[] = [];
   for (const key of shown) {
     const { accountId, id: keyId, budget } = key;
-    standings.push({
+    listed.push({
       key,
       usage: await readUsage(store.usage, { accountId, keyId }, window),
       budgetUse: budget && (await store.keys.budgetUse(keyId, budget.window, asker.nowMs)),
@@ -34,7 +34,7 @@ export async function showKeys(reader: Reader, query: URLSearchParams): Promise<
   }
   const more = start + keysPerPage < keys.length ? shown.at(-1)?.id : undefined;
   return accountResponse(
-    keysPage({ standings, days: daysShown, more, isFirst: start === 0, nowMs: asker.nowMs }),
+    keysPage({ keys: listed, days: daysShown, more, isFirst: start === 0, nowMs: asker.nowMs }),
     reader,
   );
 }

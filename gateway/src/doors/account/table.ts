@@ -15,7 +15,7 @@ interface Table {
  * On a narrow screen each row becomes a sheet of its own, with the columns' names beside what they hold. The roles are
  * those that the elements have anyway, written down because browsers forget them where a table is laid out otherwise.
  */
-export function tableHtml({ caption, columns, rows, figures = [] }: Table): Html {
+export function accountTable({ caption, columns, rows, figures = [] }: Table): Html {
   const classOf = (column: number): string => (figures.includes(column) ? "figure" : "");
   return html`<div class="table" tabindex="0" role="region" aria-label="${caption}">
     <table role="table">

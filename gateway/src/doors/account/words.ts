@@ -5,7 +5,7 @@ import { secondsPerDay } from "../../platform/utc-day.ts";
 import { html, type Html } from "../pages/html.ts";
 
 /** Reports carry whole micros as numbers; they are written out exactly. */
-export const usd = (micros: number): string => `${usdFromMicros(BigInt(micros))} USD`;
+export const microsAsUsd = (micros: number): string => `${usdFromMicros(BigInt(micros))} USD`;
 
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${grouped(count)} ${count === 1 ? one : many}`;
@@ -14,13 +14,13 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
 export const grouped = (count: number): string => String(count).replaceAll(/\B(?=(\d{3})+$)/g, ",");
 
 /** The first moment of a UTC day as forms write it; undefined for what is none. */
-export function dayStartMs(day: string): number | undefined {
+export function readDayStartMs(day: string): number | undefined {
   const startMs = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
   return Number.isNaN(startMs) || startMs < 0 ? undefined : startMs;
 }
 
-export function dayEndMs(day: string): number | undefined {
-  const startMs = dayStartMs(day);
+export function readDayEndMs(day: string): number | undefined {
+  const startMs = readDayStartMs(day);
   return startMs === undefined ? undefined : startMs + secondsPerDay * 1000;
 }
 

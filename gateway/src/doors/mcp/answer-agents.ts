@@ -7,7 +7,7 @@ import {
 import { checkCredential } from "../../call/steps/authenticate.ts";
 import { nothingKnown, type Known } from "../../call/call.ts";
 import { countRequest } from "../../call/steps/count-request.ts";
-import { asAskedFor, type Addresses } from "../../config/addresses.ts";
+import { renameToHost, type Addresses } from "../../config/addresses.ts";
 import { bearerChallenge } from "../../grants/challenge.ts";
 import { isJsonObject, parseJson } from "../../platform/json.ts";
 import { describeError } from "../../platform/log.ts";
@@ -76,7 +76,7 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     log: gate.log,
   });
 
-  const mcpUrlFor = ({ headers }: Request): string => asAskedFor(addresses.mcpUrl, headers.get("host"));
+  const mcpUrlFor = ({ headers }: Request): string => renameToHost(addresses.mcpUrl, headers.get("host"));
 
   let isStopping = false;
   const route = async (request: Request, body: unknown, introduced: AuthInfo): Promise<Response> => {

@@ -1,6 +1,6 @@
 // What clients leave out, or write in a way of their own, before the authorization server compares it to the letter.
 
-import { asAskedFor } from "../../config/addresses.ts";
+import { renameToHost } from "../../config/addresses.ts";
 import { grantScopes } from "../../grants/grants.ts";
 import { formFields } from "../pages/form-fields.ts";
 
@@ -30,5 +30,5 @@ function nameResource(given: URLSearchParams, mcpUrl: string): void {
   const [written = "", ...more] = given.getAll("resource");
   const asked = URL.parse(written);
   if (!asked || more.length > 0) return;
-  if (asked.href === new URL(asAskedFor(mcpUrl, asked.host)).href) given.set("resource", mcpUrl);
+  if (asked.href === new URL(renameToHost(mcpUrl, asked.host)).href) given.set("resource", mcpUrl);
 }

@@ -1,5 +1,5 @@
 import { approvalPages } from "../../approvals/approval-page.ts";
-import { allowedHosts, asAskedFor } from "../../config/addresses.ts";
+import { allowedHosts, renameToHost } from "../../config/addresses.ts";
 import type { McpConfig } from "../../config/mcp-config.ts";
 import { resourceMetadataPath } from "../../grants/challenge.ts";
 import { grantScopes } from "../../grants/grants.ts";
@@ -98,7 +98,7 @@ export function createSignInDoor(parts: Parts): SignInDoor {
     const asked: PageRequest = { request, path, search: searchOf(rawQuery), address };
     const say = sayerAt(path);
     const host = request.headers.get("host") ?? "";
-    const resource = asAskedFor(addresses.mcpUrl, host);
+    const resource = renameToHost(addresses.mcpUrl, host);
     const describesResource = resourcePaths.has(path);
     // The agent door answers to every name of this machine, and so does what describes it; people sign in under one.
     const isOurs =

@@ -17,7 +17,7 @@ export interface DetailsArguments {
 type Section = "input_schema" | "output_schema" | "pricing" | "limits" | "examples";
 
 /** The whole contract of an operation, or the sections asked for. */
-export function describeOperation(
+export function operationDetails(
   offered: OfferedOperation,
   { include }: DetailsArguments,
   caller: { readonly limits: TierLimits; readonly multiplierPpm: bigint; readonly allowed: Allowed },

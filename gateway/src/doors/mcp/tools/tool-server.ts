@@ -14,7 +14,7 @@ import { CallRefused, refuse } from "../../../platform/refusals.ts";
 import { askInSession } from "../approval/ask-in-session.ts";
 import { useBatch } from "./batch-tool.ts";
 import { listCategories } from "./categories-tool.ts";
-import { describeOperation, type DetailsArguments } from "./details-tool.ts";
+import { operationDetails, type DetailsArguments } from "./details-tool.ts";
 import { onlyReads } from "./only-reads.ts";
 import { withProgress } from "../sessions/progress.ts";
 import { searchOperations, type SearchArguments } from "./search-tool.ts";
@@ -147,10 +147,7 @@ async function run(name: ToolName, given: unknown, visit: Visit, parts: ToolPart
       checkUsable(offered, caller);
       const limits = limitsOfCaller(offer, caller);
       const { planMultiplierPpm: multiplierPpm } = caller;
-      return toolAnswer(
-        describeOperation(offered, wanted, { limits, multiplierPpm, allowed: caller }),
-        false,
-      );
+      return toolAnswer(operationDetails(offered, wanted, { limits, multiplierPpm, allowed: caller }), false);
     }
     case "use": {
       const used = await useOperation(given as UseArguments, visit, parts);

@@ -2,12 +2,12 @@ import { html, type Html } from "../../pages/html.ts";
 import { piecesOf, type Block, type Table } from "./blocks.ts";
 
 /** Where a path of this site leads, seen from a page. */
-export type Link = (path: string) => string;
+export type LinkTo = (path: string) => string;
 
-export const blocksHtml = (blocks: readonly Block[], link: Link): Html[] =>
+export const blocksHtml = (blocks: readonly Block[], link: LinkTo): Html[] =>
   blocks.map((block) => blockHtml(block, link));
 
-function blockHtml(block: Block, link: Link): Html {
+function blockHtml(block: Block, link: LinkTo): Html {
   switch (block.kind) {
     case "heading": {
       const id = block.id ?? slug(block.text);
@@ -36,7 +36,7 @@ export const codeHtml = (label: string, written: string): Html =>
     <pre tabindex="0" role="region" aria-label="${label}"><code>${written}</code></pre>
   </figure>`;
 
-export function tableHtml({ caption, columns, rows, figures = [], aside = [] }: Table, link: Link): Html {
+export function tableHtml({ caption, columns, rows, figures = [], aside = [] }: Table, link: LinkTo): Html {
   const classOf = (column: number): string | undefined =>
     figures.includes(column) ? "figure" : aside.includes(column) ? "aside" : undefined;
   return html`<div
@@ -70,7 +70,7 @@ export function tableHtml({ caption, columns, rows, figures = [], aside = [] }: 
   </div>`;
 }
 
-export const inline = (written: string, link: Link): Html[] =>
+export const inline = (written: string, link: LinkTo): Html[] =>
   piecesOf(written).map(({ words, code, href }) => {
     if (code) return html`<code>${breakable(words)}</code>`;
     return href === undefined ? html`${words}` : html`<a href="${link(href)}">${words}</a>`;

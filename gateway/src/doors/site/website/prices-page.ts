@@ -1,5 +1,5 @@
 import { html, type Html } from "../../pages/html.ts";
-import { tableHtml, type Link } from "./blocks-html.ts";
+import { tableHtml, type LinkTo } from "./blocks-html.ts";
 import { blocksMarkdown } from "./blocks-markdown.ts";
 import type { Block, Table } from "./blocks.ts";
 import type { Material, Page } from "./page.ts";
@@ -16,7 +16,7 @@ import {
 /** Nobody looks for more; it bounds what a made-up address can make us do. */
 const wordsCharactersMax = 100;
 
-export function searchOf(query: URLSearchParams): Search {
+export function readSearch(query: URLSearchParams): Search {
   const wanted = query.get("category");
   return {
     words: (query.get("q") ?? "").trim().slice(0, wordsCharactersMax),
@@ -97,7 +97,7 @@ const searchForm = ({ words, category }: Search, action: string): Html =>
     <button type="submit">Search</button>
   </form>`;
 
-function part(id: string, title: string, table: Table, link: Link, words?: Html): Html {
+function part(id: string, title: string, table: Table, link: LinkTo, words?: Html): Html {
   if (table.rows.length === 0) return html``;
   return html`<h2 id="${id}">${title}</h2>
     ${words} ${tableHtml(table, link)}`;

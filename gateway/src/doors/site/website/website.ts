@@ -13,7 +13,7 @@ import { notFoundPage } from "./not-found-page.ts";
 import { operationPage } from "./operation-page.ts";
 import { operationsPage } from "./operations-page.ts";
 import { createMaterial, twinOf, type Material, type Page, type ReadContract } from "./page.ts";
-import { pricesPage, searchOf } from "./prices-page.ts";
+import { pricesPage, readSearch } from "./prices-page.ts";
 import { quickstartPage } from "./quickstart-page.ts";
 import { referencePage } from "./reference-page.ts";
 import { respond } from "./respond.ts";
@@ -133,7 +133,7 @@ function createMakers(material: Material, contract: () => Promise<ReadContract>)
   };
   add("/", () => landingPage(material));
   add("/quickstart", () => quickstartPage(material));
-  add("/prices", (query) => pricesPage(material, searchOf(query)));
+  add("/prices", (query) => pricesPage(material, readSearch(query)));
   add("/docs/operations", () => operationsPage(material));
   add("/docs", async () =>
     referencePage(material, (await contract()).contentHash, operationsPage(material).markdown),
