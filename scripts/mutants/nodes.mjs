@@ -5,7 +5,7 @@
 const stores = "gateway/src/stores";
 const postgres = `${stores}/postgres`;
 const facts = `${postgres}/ledger-facts.ts`;
-const wishes = `${postgres}/decide-wishes.ts`;
+const commands = `${postgres}/decide-commands.ts`;
 const nodes = [`${postgres}/postgres-nodes.services.test.ts`];
 const faults = [`${postgres}/postgres-faults.services.test.ts`];
 const deadNodes = [`${postgres}/dead-nodes.services.test.ts`];
@@ -72,7 +72,7 @@ export const mutants = [
   },
   {
     name: "nodes: a call is ended without looking whether it has ended",
-    file: wishes,
+    file: commands,
     find: "    if (call.settledAtMs !== undefined) return earlier(call);\n",
     replace: "",
     tests: nodes,
@@ -80,7 +80,7 @@ export const mutants = [
   },
   {
     name: "nodes: whoever lost the claim on a task ends it all the same",
-    file: wishes,
+    file: commands,
     find: " || task.fence !== ending.task.fence",
     replace: "",
     tests: conformance,
@@ -96,7 +96,7 @@ export const mutants = [
   },
   {
     name: "nodes: what a stream delivered just before its end is lost is free",
-    file: wishes,
+    file: commands,
     find: "    if (call) call.progress = JSON.stringify(used);\n",
     replace: "    void [call, used];\n",
     tests: conformance,
@@ -112,7 +112,7 @@ export const mutants = [
   },
   {
     name: "nodes: a hold that others have given back is told as held",
-    file: wishes,
+    file: commands,
     find: "  if (runId !== currentRunId) throw new Error(`The call ${callId} was held by a run that has ended.`);\n",
     replace: "  void [runId, callId, currentRunId];\n",
     tests: deadNodes,
@@ -120,7 +120,7 @@ export const mutants = [
   },
   {
     name: "nodes: a call that was never sent keeps its key when others ended it first",
-    file: wishes,
+    file: commands,
     find: "    if (!resolved.first && isUnknown && ending.freed) freeKey(call.held, ending.freed.keyHash);\n",
     replace: "    void isUnknown;\n",
     tests: deadNodes,
@@ -136,7 +136,7 @@ export const mutants = [
   },
   {
     name: "nodes: a process that stood still believes that it holds",
-    file: `${postgres}/wish-queue.ts`,
+    file: `${postgres}/command-queue.ts`,
     find: "        if (deadlineMs <= monotonicMs()) return waiting.reject(new InDoubt());\n",
     replace: "        void deadlineMs;\n",
     tests: faults,
@@ -147,7 +147,7 @@ export const mutants = [
     file: `${postgres}/call-notes.ts`,
     find: "timesWritten = written.times;",
     replace: "timesWritten = timesCome;",
-    tests: [`${postgres}/wish-queue.test.ts`],
+    tests: [`${postgres}/command-queue.test.ts`],
     only: "notes whose time comes during a transaction",
   },
   {

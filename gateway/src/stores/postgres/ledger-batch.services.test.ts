@@ -22,21 +22,23 @@ test("a key that was seen before is held for in the very batch that makes room f
         priceVersions: new Set<string>(),
       };
       const runId = await runs.begin(1);
-      const granted = await db.decide((query) =>
-        decideBatch(query, {
-          runId,
-          wishes: [seen, fresh].map((caller) => ({
-            kind: "hold",
-            request: holdRequest(caller, `call_of_${caller.keyId}`, {}),
-          })),
-          notes: { dispatched: new Map(), progress: new Map() },
-          dispatchedAtMs: () => undefined,
-          accountOf: () => undefined,
-          known,
-          locking: "wait",
-        }),
+      const decided = await db.decide((query) =>
+        decideBatch(
+          query,
+          {
+            runId,
+            commands: [seen, fresh].map((caller) => ({
+              kind: "hold",
+              request: holdRequest(caller, `call_of_${caller.keyId}`, {}),
+            })),
+            notes: { dispatched: new Map(), progress: new Map() },
+            dispatchedAtMs: () => undefined,
+            known,
+          },
+          { accountOf: () => undefined, locking: "wait" },
+        ),
       );
-      expect(granted).toEqual([{ result: { kind: "held" } }, { result: { kind: "held" } }]);
+      expect(decided).toEqual([{ result: { kind: "held" } }, { result: { kind: "held" } }]);
       expect([...known.keys.keys()].toSorted()).toEqual([seen.keyId, fresh.keyId].toSorted());
     } finally {
       await runs.end();

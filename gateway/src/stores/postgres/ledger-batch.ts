@@ -1,31 +1,25 @@
 import type { HoldRequest } from "../../ledger/ledger.ts";
 import type { Decision } from "./database.ts";
-import {
-  callIdOf,
-  decideWishes,
-  type Asked,
-  type Granted,
-  type KnownKey,
-  type Postable,
-  type Wish,
-} from "./decide-wishes.ts";
+import { decideCommands, type Batch, type KnownKey, type Postable } from "./decide-commands.ts";
+import { callIdOf, type Decided, type LedgerCommand } from "./ledger-command.ts";
 import { readFacts, type LedgerFacts } from "./ledger-facts.ts";
 import { writesOf } from "./ledger-rows.ts";
 import type { Query } from "./query.ts";
 
-export interface Batch extends Asked {
+/** Which accounts a batch locks, and how. */
+interface Locks {
   /** The account of a call that this process holds, so that it need not be looked for. */
   readonly accountOf: (callId: string) => string | undefined;
   readonly locking: Locking;
 }
 
-/** Whether accounts that somebody else has are waited for. What is wished of those that are not is postponed. */
+/** Whether a batch waits for accounts that somebody else has locked. Commands about accounts it skips are postponed. */
 export type Locking = "wait" | "wait briefly" | "skip";
 
-/** Longer than the usual turns of all nodes, and short enough for whoever comes next. */
+/** Longer than the batches of all nodes usually take, and short enough for whoever comes next. */
 const briefLockMs = 200;
 
-/** Something that was looked for came while it was looked for: everything is to be looked at again. */
+/** A call that was not there came about while the batch was read, so the whole batch is to be read again. */
 export class CameLater extends Error {}
 
 /** The run under which calls are held has been ended by another process, which took this one for dead. */
@@ -39,24 +33,30 @@ export class RunEnded extends Error {
 }
 
 /**
- * Decides many wishes in one transaction. Everything a wish is decided by is locked by way of its account, so all of them
+ * Decides many commands in one transaction. Everything a command is decided by is locked by way of its account, so all of them
  * are decided here, in the order they came, and written together.
  */
-export async function decideBatch(query: Query, batch: Batch): Promise<Decision<readonly Granted[]>> {
-  const { wishes, locking } = batch;
+export async function decideBatch(
+  query: Query,
+  batch: Batch,
+  { accountOf, locking }: Locks,
+): Promise<Decision<readonly Decided[]>> {
+  const { commands } = batch;
+  const accountIn = (command: LedgerCommand): string | undefined =>
+    command.kind === "hold" ? command.request.accountId : accountOf(callIdOf(command));
   if (locking === "wait briefly") await query(`SET LOCAL lock_timeout = ${briefLockMs}`);
-  const callIds = unique(wishes.map(callIdOf));
-  const strangers = wishes.filter((wish) => accountIn(wish, batch) === undefined).map(callIdOf);
+  const callIds = unique(commands.map(callIdOf));
+  const strangers = commands.filter((command) => accountIn(command) === undefined).map(callIdOf);
   const accountsElsewhere = strangers.length > 0 ? await findAccounts(query, strangers) : [];
-  const accountsHere = wishes.flatMap((wish) => accountIn(wish, batch) ?? []);
-  const holds = wishes.flatMap((wish) => (wish.kind === "hold" ? wish.request : []));
+  const accountsHere = commands.flatMap((command) => accountIn(command) ?? []);
+  const holds = commands.flatMap((command) => (command.kind === "hold" ? command.request : []));
   const wanted = {
     accountIds: unique([...accountsHere, ...accountsElsewhere]),
     callIds,
     holds,
-    taskIds: wishes.flatMap((wish) => taskEndOf(wish)?.taskId ?? []),
-    taskCallIds: wishes.flatMap((wish) =>
-      wish.kind === "release" && wish.release.abandonsTask === true ? wish.release.callId : [],
+    taskIds: commands.flatMap((command) => taskEndOf(command)?.taskId ?? []),
+    taskCallIds: commands.flatMap((command) =>
+      command.kind === "release" && command.release.abandonsTask === true ? command.release.callId : [],
     ),
   };
   const [, facts] = await Promise.all([
@@ -71,8 +71,8 @@ export async function decideBatch(query: Query, batch: Batch): Promise<Decision<
   }
   await learnKeys(query, outdatedKeys(holds, facts, batch.known), batch.known.keys);
   const doubtful = await findDoubtful(query, batch, facts);
-  const { granted, changes } = decideWishes(batch, facts, doubtful);
-  return { result: granted, writes: writesOf(changes) };
+  const { decided, changes } = decideCommands(batch, facts, doubtful);
+  return { result: decided, writes: writesOf(changes) };
 }
 
 /** Shared with other batches of the run, and in the way of whoever ends it; not in that of its signs of life. */
@@ -90,11 +90,11 @@ async function lockRun(query: Query, runId: bigint): Promise<void> {
  */
 async function findDoubtful(
   query: Query,
-  { wishes, runId }: Batch,
+  { commands, runId }: Batch,
   facts: LedgerFacts,
 ): Promise<ReadonlySet<string>> {
-  const missing = wishes
-    .filter((wish) => wish.kind === "release" && !facts.calls.has(callIdOf(wish)))
+  const missing = commands
+    .filter((command) => command.kind === "release" && !facts.calls.has(callIdOf(command)))
     .map(callIdOf);
   if (missing.length === 0 || runId === undefined) return new Set();
   const whole = await query("SELECT id FROM run WHERE id = $1 FOR UPDATE SKIP LOCKED", [runId]);
@@ -160,10 +160,11 @@ async function findAccounts(query: Query, callIds: readonly string[]): Promise<r
   return rows.map((row) => row.account_id);
 }
 
-const taskEndOf = (wish: Wish) =>
-  wish.kind === "hold" ? undefined : wish.kind === "settle" ? wish.settlement.task : wish.release.task;
-
-const accountIn = (wish: Wish, batch: Batch): string | undefined =>
-  wish.kind === "hold" ? wish.request.accountId : batch.accountOf(callIdOf(wish));
+const taskEndOf = (command: LedgerCommand) =>
+  command.kind === "hold"
+    ? undefined
+    : command.kind === "settle"
+      ? command.settlement.task
+      : command.release.task;
 
 const unique = (names: readonly string[]): string[] => [...new Set(names)];

@@ -67,7 +67,7 @@ interface ApprovalFacts extends ApprovalStanding {
 
 interface Window extends BoundStanding, BudgetSpan {}
 
-/** What is known of a batch, and becomes of it as it is decided, wish by wish. */
+/** Everything a batch is decided by. Each command that is decided changes it for the next one. */
 export interface LedgerFacts extends HoldFacts {
   readonly accounts: ReadonlyMap<string, AccountFacts>;
   readonly calls: Map<string, CallFacts>;

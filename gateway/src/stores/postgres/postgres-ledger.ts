@@ -9,7 +9,7 @@ import { findEarlier } from "./find-earlier.ts";
 import { jsonOf } from "./json-rows.ts";
 import { endWhatIsLeft, isAnythingLeft } from "./left-behind.ts";
 import { readFacts } from "./ledger-facts.ts";
-import { createWishQueue, type QueueParts } from "./wish-queue.ts";
+import { createCommandQueue, type QueueParts } from "./command-queue.ts";
 
 interface Parts extends QueueParts {
   readonly wallMs: () => number;
@@ -28,7 +28,7 @@ const forgetEveryMs = 10 * 60_000;
 /** Money as it moves, for any number of processes. */
 export function createPostgresLedger(parts: Parts): PostgresLedger {
   const { db, runs, wallMs, monotonicMs, onLostNote, onRecovered } = parts;
-  const queue = createWishQueue(parts);
+  const queue = createCommandQueue(parts);
   let beatTimer: NodeJS.Timeout | undefined;
   let beating: Promise<void> | undefined;
   let tidying: Promise<void> | undefined;

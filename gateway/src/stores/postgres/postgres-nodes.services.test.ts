@@ -15,11 +15,11 @@ import { claimOf, middayMs, useOf, type Caller } from "../../ledger/conformance/
 
 const dayMs = 24 * 60 * 60_000;
 const dayStartMs = Date.UTC(2026, 9, 20);
-type HoldWish = Parameters<TestNodes["nodes"][number]["hold"]>[1];
+type HoldOptions = Parameters<TestNodes["nodes"][number]["hold"]>[1];
 
 /** As many holds as fast as callers can ask, at one node after the other: more at each of them than any bound lets through. */
-const holdAtAll = ({ node }: TestNodes, caller: Caller, count: number, wish: (n: number) => HoldWish) =>
-  Promise.all(Array.from({ length: count }, (_, n) => node(n).hold(caller, wish(n))));
+const holdAtAll = ({ node }: TestNodes, caller: Caller, count: number, hold: (n: number) => HoldOptions) =>
+  Promise.all(Array.from({ length: count }, (_, n) => node(n).hold(caller, hold(n))));
 
 describe("of holds that come to three nodes at once", () => {
   const promise = (name: string, run: (nodes: TestNodes) => Promise<void>): void =>
@@ -119,8 +119,8 @@ describe("of holds that come to three nodes at once", () => {
         const answers = await Promise.all(
           Array.from({ length: 27 }, async (_, n) => {
             const kind = keyedKinds[Math.floor(n / 3) % keyedKinds.length] ?? callKind;
-            const wish = { id: `${round} ${n}`, claim: claimOf("k", kind.name) };
-            return { id: wish.id, earlier: earlierIn(await kind.ask(nodes.node(n), caller, wish)) };
+            const request = { id: `${round} ${n}`, claim: claimOf("k", kind.name) };
+            return { id: request.id, earlier: earlierIn(await kind.ask(nodes.node(n), caller, request)) };
           }),
         );
         const [came, ...more] = answers.filter(({ earlier }) => earlier === undefined);

@@ -1,30 +1,30 @@
 import type { HoldResult, Resolved } from "../../ledger/ledger.ts";
 import { InDoubt, StoreBusy } from "../../ledger/store-errors.ts";
-import type { Wish } from "./decide-wishes.ts";
+import type { LedgerCommand } from "./ledger-command.ts";
 
-/** A wish, and who waits for its answer. */
+/** A command, and who waits for its answer. */
 export interface Queued {
-  readonly wish: Wish;
+  readonly command: LedgerCommand;
   readonly waiting: PromiseWithResolvers<HoldResult | Resolved>;
   readonly deadlineMs: number;
-  /** A commit with it broke off; it is asked again, and told as doubtful should nobody ever answer. */
+  /** A commit that had it broke off. It is tried again, and told as doubtful if no answer ever comes. */
   isInDoubt: boolean;
 }
 
-/** The wishes that wait for a transaction, in the order in which they came. */
+/** The commands that wait for a transaction, in the order in which they came. */
 export interface WaitingLine {
-  readonly join: (wish: Wish, patienceMs: number) => Promise<HoldResult | Resolved>;
-  /** How many wait their turn. */
+  readonly join: (command: LedgerCommand, patienceMs: number) => Promise<HoldResult | Resolved>;
+  /** How many wait for their turn. */
   readonly waiting: () => number;
   readonly takeNext: () => readonly Queued[];
-  /** Before all others, because they had their turn and it came to nothing. */
+  /** They stand before all others, because they had their turn and it came to nothing. */
   readonly putBack: (batch: readonly Queued[]) => void;
-  /** What would have to wait for somebody else, and has its turn by itself, so that nobody waits with it. */
+  /** These would have to wait for a locked account. They get a turn of their own, so that nobody waits with them. */
   readonly postpone: (batch: readonly Queued[]) => void;
   readonly postponed: () => number;
-  /** Those that wait for the same as the one that was postponed first. */
+  /** The command that was postponed first, and those that wait for the same account. */
   readonly takePostponed: () => readonly Queued[];
-  /** Whoever is late has been told so, or is now, and may have given up: what they wished for must not come about later. */
+  /** Drops the late ones: their callers are told now, or were before, and what they gave up must not come about later. */
   readonly inTime: (batch: readonly Queued[], cause: unknown) => readonly Queued[];
   readonly refuseLate: (cause: unknown) => void;
 }
@@ -32,7 +32,10 @@ export interface WaitingLine {
 /** Bounds how long one transaction keeps the rows of its accounts. */
 const batchMax = 256;
 
-export function createWaitingLine(monotonicMs: () => number, waitsFor: (wish: Wish) => string): WaitingLine {
+export function createWaitingLine(
+  monotonicMs: () => number,
+  waitsFor: (command: LedgerCommand) => string,
+): WaitingLine {
   let line: Queued[] = [];
   let aside: Queued[] = [];
 
@@ -46,9 +49,9 @@ export function createWaitingLine(monotonicMs: () => number, waitsFor: (wish: Wi
   };
 
   return {
-    join: (wish, patienceMs) => {
+    join: (command, patienceMs) => {
       const waiting = Promise.withResolvers<HoldResult | Resolved>();
-      line.push({ wish, waiting, deadlineMs: monotonicMs() + patienceMs, isInDoubt: false });
+      line.push({ command, waiting, deadlineMs: monotonicMs() + patienceMs, isInDoubt: false });
       return waiting.promise;
     },
     waiting: () => line.length,
@@ -57,8 +60,8 @@ export function createWaitingLine(monotonicMs: () => number, waitsFor: (wish: Wi
     postpone: (batch) => void aside.push(...batch),
     postponed: () => aside.length,
     takePostponed: () => {
-      const first = aside[0] && waitsFor(aside[0].wish);
-      const taken = new Set(aside.filter(({ wish }) => waitsFor(wish) === first).slice(0, batchMax));
+      const first = aside[0] && waitsFor(aside[0].command);
+      const taken = new Set(aside.filter(({ command }) => waitsFor(command) === first).slice(0, batchMax));
       aside = aside.filter((queued) => !taken.has(queued));
       return [...taken];
     },

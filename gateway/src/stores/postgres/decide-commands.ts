@@ -1,6 +1,6 @@
-// What becomes of the wishes of a batch, in the order in which they came. Nothing is read or written here.
+// What becomes of the commands of a batch, in the order in which they came. Nothing is read or written here.
 
-import type { HoldRequest, HoldResult, Release, Resolved, Settlement } from "../../ledger/ledger.ts";
+import type { HoldRequest, HoldResult, Release, Resolved } from "../../ledger/ledger.ts";
 import { createWhyNotHeld } from "../../ledger/why-not-held.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import type { Terms } from "../../prices/terms.ts";
@@ -20,23 +20,9 @@ import {
 } from "../call-ends.ts";
 import type { HeldCall } from "../held-call.ts";
 import { createSums } from "../sums.ts";
+import { callIdOf, type Decided, type LedgerCommand } from "./ledger-command.ts";
 import type { CallFacts, LedgerFacts } from "./ledger-facts.ts";
 import type { Changes } from "./ledger-rows.ts";
-
-/** One thing that somebody wants of the ledger. */
-export type Wish =
-  | { readonly kind: "hold"; readonly request: HoldRequest }
-  | { readonly kind: "settle"; readonly settlement: Settlement }
-  | { readonly kind: "release"; readonly release: Release };
-
-/**
- * What came of it. A wish that fails leaves no trace, and the others stand. One that is postponed would have had to wait
- * for somebody else, and all others with it.
- */
-export type Granted =
-  | { readonly result: HoldResult | Resolved }
-  | { readonly failure: unknown }
-  | { readonly postponed: true };
 
 /** Notes that nobody waits for. */
 interface Notes {
@@ -45,20 +31,20 @@ interface Notes {
 }
 
 /** What is to be decided together. */
-export interface Asked {
+export interface Batch {
   /** Undefined in a process that does not serve: it may end calls, and hold none. */
   readonly runId: bigint | undefined;
-  readonly wishes: readonly Wish[];
+  readonly commands: readonly LedgerCommand[];
   readonly notes: Notes;
   /** When calls that now end were sent, as far as this process knows. */
   readonly dispatchedAtMs: (callId: string) => number | undefined;
-  /** What holds may refer to; grows. */
+  /** Keys and prices known to exist; grows as batches read more. */
   readonly known: Postable;
 }
 
 /**
- * What the row of a hold refers to besides its account, its run and its grant, which are looked at anyway. No row of these is
- * ever removed, so whoever has seen one need not look again; one that is missing fails its wish alone, and not the batch.
+ * What the row of a hold refers to besides its account, its run and its grant, which every batch reads anyway. These rows are
+ * never removed, so one that was seen need not be read again. A hold that refers to a missing one fails alone.
  */
 export interface Postable {
   readonly keys: Map<string, KnownKey>;
@@ -73,19 +59,19 @@ export interface KnownKey {
 }
 
 /**
- * Decides each wish by what is known and by what became of those before it. `doubtful` are calls to be released that may
- * still come about.
+ * Decides each command by what is known and by what became of those before it. `doubtful` are the calls that are to be
+ * released, are not there, and may still come about.
  */
-export function decideWishes(
-  asked: Asked,
+export function decideCommands(
+  batch: Batch,
   facts: LedgerFacts,
   doubtful: ReadonlySet<string>,
-): { readonly granted: readonly Granted[]; readonly changes: Changes } {
+): { readonly decided: readonly Decided[]; readonly changes: Changes } {
   const whyNotHeld = createWhyNotHeld(facts);
   const books = {
-    knowsKey: (keyId: string) => asked.known.keys.has(keyId),
-    countsDays: (keyId: string) => asked.known.keys.get(keyId)?.countsDays === true,
-    knowsPrices: (version: string) => asked.known.priceVersions.has(version),
+    knowsKey: (keyId: string) => batch.known.keys.has(keyId),
+    countsDays: (keyId: string) => batch.known.keys.get(keyId)?.countsDays === true,
+    knowsPrices: (version: string) => batch.known.priceVersions.has(version),
   };
   const sums = createSums();
   const changes: Changes = {
@@ -98,23 +84,23 @@ export function decideWishes(
     tasksEnded: [],
     approvalsFreed: [],
     approvalsUsed: [],
-    dispatched: asked.notes.dispatched,
-    progress: asked.notes.progress,
+    dispatched: batch.notes.dispatched,
+    progress: batch.notes.progress,
   };
-  for (const [callId, used] of asked.notes.progress) {
+  for (const [callId, used] of batch.notes.progress) {
     const call = facts.calls.get(callId);
     if (call) call.progress = JSON.stringify(used);
   }
 
   const hold = (request: HoldRequest): HoldResult => {
-    if (asked.runId === undefined) throw new Error("Nothing can be held before the run has begun.");
+    if (batch.runId === undefined) throw new Error("Nothing can be held before the run has begun.");
     if (request.amountMicros < 0n) throw new Error("A hold cannot be negative.");
     const before = facts.calls.get(request.callId);
-    if (before) return heldBefore(before, asked.runId);
+    if (before) return heldBefore(before, batch.runId);
     const refusal = whyNotHeld(request);
     if (refusal) return refusal;
     checkPostable(request, books);
-    const call = heldCallFor(request, asked.runId, books);
+    const call = heldCallFor(request, batch.runId, books);
     facts.move(call, { spentMicros: 0n, heldMicros: call.heldMicros });
     sums.addHeld(call, call.heldMicros);
     facts.calls.set(call.callId, heldNow(call, request.terms));
@@ -159,7 +145,7 @@ export function decideWishes(
     const account = facts.account(held.accountId);
     if (!account) throw new Error(`There is no account ${held.accountId} to charge.`);
     const charge = chargeTo(account, held, ending);
-    const callEnd = callEndOf(ending, state, charge, asked.dispatchedAtMs(held.callId));
+    const callEnd = callEndOf(ending, state, charge, batch.dispatchedAtMs(held.callId));
     facts.move(held, { spentMicros: charge.chargedMicros, heldMicros: -held.heldMicros });
     sums.addHeld(held, -held.heldMicros);
     sums.addEnd(held, callEnd);
@@ -215,28 +201,29 @@ export function decideWishes(
     }
   };
 
-  const mustWait = (wish: Wish): boolean => {
-    const callId = callIdOf(wish);
+  const mustWait = (command: LedgerCommand): boolean => {
+    const callId = callIdOf(command);
     if (doubtful.has(callId)) return true;
-    const accountId = wish.kind === "hold" ? wish.request.accountId : facts.calls.get(callId)?.held.accountId;
+    const accountId =
+      command.kind === "hold" ? command.request.accountId : facts.calls.get(callId)?.held.accountId;
     return accountId !== undefined && facts.isElsewhere(accountId);
   };
 
-  const grant = (wish: Wish): HoldResult | Resolved => {
-    if (wish.kind === "hold") return hold(wish.request);
-    if (wish.kind === "settle") return end(wish.settlement, "settled");
-    return release(wish.release);
+  const decide = (command: LedgerCommand): HoldResult | Resolved => {
+    if (command.kind === "hold") return hold(command.request);
+    if (command.kind === "settle") return end(command.settlement, "settled");
+    return release(command.release);
   };
 
-  const granted = asked.wishes.map((wish): Granted => {
-    if (mustWait(wish)) return { postponed: true };
+  const decided = batch.commands.map((command): Decided => {
+    if (mustWait(command)) return { postponed: true };
     try {
-      return { result: grant(wish) };
+      return { result: decide(command) };
     } catch (failure) {
       return { failure };
     }
   });
-  return { granted, changes };
+  return { decided, changes };
 }
 
 /**
@@ -267,10 +254,3 @@ const earlier = (call: CallFacts): Resolved => ({
   valueMicros: call.valueMicros,
   writtenOffMicros: call.writtenOffMicros,
 });
-
-export const callIdOf = (wish: Wish): string =>
-  wish.kind === "hold"
-    ? wish.request.callId
-    : wish.kind === "settle"
-      ? wish.settlement.callId
-      : wish.release.callId;

@@ -5,9 +5,10 @@ import type { TransitMap } from "../../platform/transit-map.ts";
 import { endingPatienceMs, patienceOfCallersMs } from "../patience.ts";
 import { createCallNotes } from "./call-notes.ts";
 import type { Database } from "./database.ts";
-import { callIdOf, type Granted, type Postable, type Wish } from "./decide-wishes.ts";
+import type { Postable } from "./decide-commands.ts";
 import { isLockedAway, isPassing, toldAs } from "./failures.ts";
 import { CameLater, decideBatch, RunEnded, type Locking } from "./ledger-batch.ts";
+import { callIdOf, type CommandAnswer, type LedgerCommand } from "./ledger-command.ts";
 import type { Runs } from "./runs.ts";
 import { createWaitingLine, type Queued } from "./waiting-line.ts";
 
@@ -18,11 +19,11 @@ export interface QueueParts {
   /** The accounts of calls that this process holds, and will end itself. */
   readonly openCalls: TransitMap<string>;
   readonly onCommit: (writes: number) => void;
-  /** Nobody waits for what time brings: notes, signs of life, and the ends of calls that others left. */
+  /** A write failed that nobody waits for: notes, signs of life, and the ends of calls that others left. */
   readonly onLostNote: (error: unknown) => void;
 }
 
-export interface WishQueue {
+export interface CommandQueue {
   readonly hold: (request: HoldRequest) => Promise<HoldResult>;
   readonly settle: (settlement: Settlement) => Promise<Resolved>;
   readonly release: (release: Release) => Promise<Resolved>;
@@ -34,22 +35,22 @@ export interface WishQueue {
 }
 
 const retryMs = 20;
-/** So long accounts are not waited for, together with others, after one was waited for in vain. */
+/** After a locked account was waited for in vain, batches skip locked accounts for this long. */
 const hastyMs = 5_000;
-/** How often those are looked for whose patience has ended. */
+/** How often callers whose patience has ended are looked for. */
 const lateEveryMs = 250;
 
 /**
- * What is wished for in one turn, and while a transaction is under way, is decided and written by the next one, in the
- * order in which it came: `ledger-batch.ts` says how.
+ * Commands that come in one turn, and while a transaction is under way, are decided and written by the next one, in the
+ * order in which they came: `ledger-batch.ts` says how.
  */
-export function createWishQueue(parts: QueueParts): WishQueue {
+export function createCommandQueue(parts: QueueParts): CommandQueue {
   const { db, runs, monotonicMs, openCalls, onCommit, onLostNote } = parts;
-  const accountOf = (wish: Wish): string | undefined =>
-    wish.kind === "hold" ? wish.request.accountId : openCalls.get(callIdOf(wish));
-  const line = createWaitingLine(monotonicMs, (wish) => accountOf(wish) ?? callIdOf(wish));
+  const accountOf = (command: LedgerCommand): string | undefined =>
+    command.kind === "hold" ? command.request.accountId : openCalls.get(callIdOf(command));
+  const line = createWaitingLine(monotonicMs, (command) => accountOf(command) ?? callIdOf(command));
   let hastyUntilMs = Number.NEGATIVE_INFINITY;
-  /** What went wrong last, since something was written: who waits in vain does so for that. */
+  /** The last failure since the last successful write; the cause given to callers who run out of patience. */
   let trouble: unknown;
   let underWay: readonly Queued[] = [];
   let underWaySinceMs = Number.NEGATIVE_INFINITY;
@@ -59,8 +60,8 @@ export function createWishQueue(parts: QueueParts): WishQueue {
     if (runs.current() !== undefined) writeSoon();
   });
 
-  const ask = <Result>(wish: Wish, patienceMs: number): Promise<Result> => {
-    const answer = line.join(wish, patienceMs);
+  const ask = <Result>(command: LedgerCommand, patienceMs: number): Promise<Result> => {
+    const answer = line.join(command, patienceMs);
     writeSoon();
     // A hold is answered as a hold, and an end as an end.
     return answer as Promise<Result>;
@@ -78,7 +79,7 @@ export function createWishQueue(parts: QueueParts): WishQueue {
       while (line.waiting() > 0 || line.postponed() > 0 || notes.areDue()) {
         if (line.waiting() > 0 || notes.areDue()) {
           const isWritten = await writeBatch(line.takeNext(), isHasty() ? "skip" : "wait");
-          // Notes go with the next wish, which may have come meanwhile, or when their time comes again.
+          // Notes go with the next command, which may have come meanwhile, or when their time comes again.
           if (!isWritten && underWay.length + line.waiting() + line.postponed() === 0) return;
         }
         if (line.postponed() > 0) await writeBatch(line.takePostponed(), "wait briefly");
@@ -101,10 +102,10 @@ export function createWishQueue(parts: QueueParts): WishQueue {
     return failure === undefined;
   };
 
-  /** A server that answers nothing must not keep callers longer than they wait. What is under way may still be written. */
+  /** A server that answers nothing must not keep callers beyond their patience. What is under way may still be written. */
   const giveUpLate = (): void => {
     const nowMs = monotonicMs();
-    // What fails at once says itself whether it can have been written.
+    // A batch that fails at once says itself whether it can have been written.
     const isStuck = nowMs - underWaySinceMs >= lateEveryMs;
     for (const { waiting, deadlineMs } of isStuck ? underWay : [])
       if (deadlineMs <= nowMs) waiting.reject(new InDoubt());
@@ -113,52 +114,54 @@ export function createWishQueue(parts: QueueParts): WishQueue {
 
   const writeTogether = async (batch: readonly Queued[], locking: Locking): Promise<void> => {
     const due = notes.due();
-    const granted = await db.decide((query) =>
-      decideBatch(query, {
-        runId: runs.current(),
-        wishes: batch.map(({ wish }) => wish),
-        notes: due,
-        dispatchedAtMs: notes.dispatchedAtMs,
-        accountOf: (callId) => openCalls.get(callId),
-        known,
-        locking,
-      }),
+    const decided = await db.decide((query) =>
+      decideBatch(
+        query,
+        {
+          runId: runs.current(),
+          commands: batch.map(({ command }) => command),
+          notes: due,
+          dispatchedAtMs: notes.dispatchedAtMs,
+          known,
+        },
+        { accountOf: (callId) => openCalls.get(callId), locking },
+      ),
     );
     trouble = undefined;
     onCommit(batch.length);
     notes.forget(due);
     const left: Queued[] = [];
     for (const [at, queued] of batch.entries()) {
-      const got = granted[at];
-      if (got === undefined) throw new Error("A batch answers each of its wishes.");
-      if ("postponed" in got) left.push(queued);
-      else tell(queued, got);
+      const answer = decided[at];
+      if (answer === undefined) throw new Error("A batch answers each of its commands.");
+      if ("postponed" in answer) left.push(queued);
+      else tell(queued, answer);
     }
     line.postpone(line.inTime(left, undefined));
     if (left.length > 0 && left.length === batch.length) await Bun.sleep(retryMs);
   };
 
-  const tell = ({ wish, waiting, deadlineMs }: Queued, granted: Told): void => {
-    if ("failure" in granted) return waiting.reject(granted.failure);
-    if (wish.kind === "hold") {
-      if ("kind" in granted.result && granted.result.kind === "held") {
-        // The end of a task may be told to any process, and this one would never hear of it.
-        if (!wish.request.task) openCalls.set(wish.request.callId, wish.request.accountId);
-        // A process that stood still may have been taken for dead, and what it held was given back meanwhile.
+  const tell = ({ command, waiting, deadlineMs }: Queued, answer: CommandAnswer): void => {
+    if ("failure" in answer) return waiting.reject(answer.failure);
+    if (command.kind === "hold") {
+      if ("kind" in answer.result && answer.result.kind === "held") {
+        // Any process may be told the end of a task, so this one might never hear of it.
+        if (!command.request.task) openCalls.set(command.request.callId, command.request.accountId);
+        // If this process stood still, others may have taken it for dead and given back what it held.
         if (deadlineMs <= monotonicMs()) return waiting.reject(new InDoubt());
       }
     } else {
-      openCalls.delete(callIdOf(wish));
-      notes.drop(callIdOf(wish));
+      openCalls.delete(callIdOf(command));
+      notes.drop(callIdOf(command));
     }
-    waiting.resolve(granted.result);
+    waiting.resolve(answer.result);
   };
 
   /** Tries again what may pass, for as long as its callers wait; fails alone what fails by itself. */
   const recover = async (error: unknown, batch: readonly Queued[], locking: Locking): Promise<void> => {
     if (error instanceof RunEnded) {
-      // Another process took this one for dead. Whatever it held has been ended, or will be, and asking says how. Or
-      // somebody brought back older books, to which what was seen may be new.
+      // Another process took this one for dead: what it held has been ended, or will be, and asking again says how. Or
+      // somebody restored older books, which may not have the keys and prices that were seen.
       known.keys.clear();
       known.priceVersions.clear();
       await runs.goOnAfter(error.runId).catch(() => {});
@@ -175,7 +178,7 @@ export function createWishQueue(parts: QueueParts): WishQueue {
     await Bun.sleep(retryMs);
   };
 
-  /** As far as the server can be reached: what may pass is tried again with all that are left. */
+  /** Goes on until a failure that may pass, such as a lost server: then all that are left are tried again together. */
   const oneByOne = async (batch: readonly Queued[], locking: Locking): Promise<void> => {
     for (const [at, queued] of batch.entries()) {
       const failure = await failureOf(writeTogether([queued], locking));
@@ -203,8 +206,6 @@ export function createWishQueue(parts: QueueParts): WishQueue {
     },
   };
 }
-
-type Told = Exclude<Granted, { readonly postponed: true }>;
 
 const causeOf = (error: unknown): unknown => (error instanceof StoreBusy ? error.cause : error);
 

@@ -4,7 +4,7 @@ import { releaseOf } from "../../ledger/conformance/shared-conformance.ts";
 import { TransitMap } from "../../platform/transit-map.ts";
 import type { Database } from "./database.ts";
 import type { Query } from "./query.ts";
-import { createWishQueue } from "./wish-queue.ts";
+import { createCommandQueue } from "./command-queue.ts";
 
 /** Longer than notes wait for a transaction that comes anyway. */
 const timeOfNotesMs = 150;
@@ -100,7 +100,7 @@ function openQueue() {
   const refuse = (): never => {
     throw new Error("A queue only decides.");
   };
-  const queue = createWishQueue({
+  const queue = createCommandQueue({
     db: {
       decide,
       read: refuse,

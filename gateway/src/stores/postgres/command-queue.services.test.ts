@@ -10,7 +10,7 @@ import {
 import { TransitMap } from "../../platform/transit-map.ts";
 import { openDatabase } from "./database.ts";
 import { createRuns } from "./runs.ts";
-import { createWishQueue } from "./wish-queue.ts";
+import { createCommandQueue } from "./command-queue.ts";
 
 test("a process keeps nothing of calls whose ends are told to another one", () =>
   withNodes({ count: 1 }, async ({ url, node }) => {
@@ -19,7 +19,7 @@ test("a process keeps nothing of calls whose ends are told to another one", () =
     const db = openDatabase({ url, monotonicMs });
     const runs = createRuns({ db, wallMs: () => 1, monotonicMs, deadAfterMs: 15_000 });
     const openCalls = new TransitMap<string>();
-    const queue = createWishQueue({
+    const queue = createCommandQueue({
       db,
       runs,
       monotonicMs,
