@@ -10,7 +10,7 @@ import {
   openAccount,
   plentyMicros,
   serveTollgate,
-  type AccountWish,
+  type AccountOptions,
 } from "../rig/tollgate-server.ts";
 import type { Upstream } from "../rig/upstream.ts";
 
@@ -24,21 +24,21 @@ export const isOurs = (name: string): boolean => name.startsWith(tollgate.name);
 /** The same gate, its process and its accounts its own, before callers who are told something else than others. */
 export function tollgateAs(
   name: string,
-  wish: AccountWish,
+  options: AccountOptions,
   change: (running: RunningContestant) => Partial<RunningContestant> = () => ({}),
 ): Contestant {
   return {
     name,
     open: async (upstream) => {
-      const running = await open(upstream, wish);
+      const running = await open(upstream, options);
       return { ...running, ...change(running) };
     },
   };
 }
 
-async function open(upstream: Upstream, wish: AccountWish): Promise<RunningContestant> {
+async function open(upstream: Upstream, options: AccountOptions): Promise<RunningContestant> {
   const folder = openTemporaryFolder("tollgate", databaseHome);
-  const keys = await openKeys(folder.path, wish);
+  const keys = await openKeys(folder.path, options);
   const { close, ...server } = await serveTollgate(folder.path, upstream.url);
   return {
     ...server,
@@ -51,11 +51,11 @@ async function open(upstream: Upstream, wish: AccountWish): Promise<RunningConte
   };
 }
 
-async function openKeys(folder: string, wish: AccountWish): Promise<string[]> {
+async function openKeys(folder: string, options: AccountOptions): Promise<string[]> {
   const store = openSqliteStore({ path: databaseIn(folder) });
   const keys: string[] = [];
   for (let number = 0; number < accounts; number++)
-    keys.push((await openAccount(store, wish, Date.now())).key);
+    keys.push((await openAccount(store, options, Date.now())).key);
   await store.close();
   return keys;
 }

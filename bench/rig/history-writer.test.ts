@@ -12,7 +12,7 @@ const folder = openTemporaryFolder("history");
 afterAll(() => folder.remove());
 
 const startMs = Date.UTC(2026, 0, 1);
-const wish = { creditMicros: plentyMicros, tier: "enterprise" } as const;
+const options = { creditMicros: plentyMicros, tier: "enterprise" } as const;
 
 test("a written history is, row by row, what the ledger books for the same calls", async () => {
   const [written, booked] = [join(folder.path, "written.db"), join(folder.path, "booked.db")];
@@ -20,7 +20,7 @@ test("a written history is, row by row, what the ledger books for the same calls
   await store.ledger.beginRun(startMs);
   await store.ledger.recordPrices([historyPrice]);
   const owners: OpenedAccount[] = [];
-  for (let number = 0; number < 3; number++) owners.push(await openAccount(store, wish, startMs));
+  for (let number = 0; number < 3; number++) owners.push(await openAccount(store, options, startMs));
   await backUp(booked, written);
 
   writeHistory(written, { calls: 500, startMs, owners }, () => {});
@@ -58,7 +58,7 @@ test("the audit finds nothing in a written history, in which days hold many call
   await store.ledger.beginRun(startMs);
   await store.ledger.recordPrices([historyPrice]);
   const owners: OpenedAccount[] = [];
-  for (let number = 0; number < 5; number++) owners.push(await openAccount(store, wish, startMs));
+  for (let number = 0; number < 5; number++) owners.push(await openAccount(store, options, startMs));
   await store.close();
   writeHistory(path, { calls: 40_000, startMs, owners }, () => {});
 

@@ -7,7 +7,7 @@ import { openOwnersIn, runPair } from "./ledger-pair.ts";
 import { endingWithUs, openTemporaryFolder, tied } from "./leftovers.ts";
 import { databaseIn } from "./tollgate-server.ts";
 
-interface Wish {
+interface CyclesOptions {
   readonly callers: number;
   readonly seconds: number;
   /** The library that makes every fsync slower. */
@@ -19,7 +19,11 @@ export interface LedgerCycles {
   readonly commitsPerSecond: number;
 }
 
-export async function countLedgerCycles({ callers, seconds, slowFsync }: Wish): Promise<LedgerCycles> {
+export async function countLedgerCycles({
+  callers,
+  seconds,
+  slowFsync,
+}: CyclesOptions): Promise<LedgerCycles> {
   const folder = openTemporaryFolder("cycles", databaseHome);
   try {
     const words = [process.execPath, import.meta.path, folder.path, String(callers), String(seconds)];

@@ -10,9 +10,11 @@ const terms = createTerms("bench", undefined, { call: 1_000_000n });
 
 /** Whose money is moved, and the price it is moved under. */
 export async function openOwnersIn(store: Store, count: number): Promise<Owner[]> {
-  const wish = { creditMicros: plentyMicros, tier: "free" } as const;
+  const options = { creditMicros: plentyMicros, tier: "free" } as const;
   await store.ledger.recordPrices([{ operationId: "bench", model: undefined, terms }]);
-  const owners = await Promise.all(Array.from({ length: count }, () => openAccount(store, wish, Date.now())));
+  const owners = await Promise.all(
+    Array.from({ length: count }, () => openAccount(store, options, Date.now())),
+  );
   return owners.map(({ accountId, keyId }) => ({ accountId, keyId }));
 }
 

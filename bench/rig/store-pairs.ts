@@ -12,7 +12,7 @@ import { endingWithUs, tied } from "./leftovers.ts";
 /** Where the books lie: the address of a Postgres, or the path of a file. */
 export type StorePlace = { readonly url: string } | { readonly path: string };
 
-interface PairsWish {
+interface PairsOptions {
   readonly places: readonly StorePlace[];
   readonly owners: readonly Owner[];
   /** Of each process. */
@@ -62,8 +62,8 @@ export async function openOwners(place: StorePlace, count: number): Promise<Owne
 }
 
 /** One process for each place, all at the same time. */
-export async function countPairs(wish: PairsWish): Promise<Pairs> {
-  const { places, serverPid, callers, seconds, owners, traffic } = wish;
+export async function countPairs(options: PairsOptions): Promise<Pairs> {
+  const { places, serverPid, callers, seconds, owners, traffic } = options;
   const children = places.map((place) => startCounting({ place, callers, seconds, owners }));
   await Promise.all(children.map(({ ready }) => ready));
   const [cpuBefore, before] = [serverPid === undefined ? undefined : readCpu(serverPid), traffic?.()];
@@ -96,12 +96,12 @@ export async function countPairs(wish: PairsWish): Promise<Pairs> {
   };
 }
 
-interface ChildWish extends Pick<PairsWish, "callers" | "seconds" | "owners"> {
+interface ChildOptions extends Pick<PairsOptions, "callers" | "seconds" | "owners"> {
   readonly place: StorePlace;
 }
 
 /** It warms up, says that it is ready, begins when it is told to, says what it counted, and ends when it is told to. */
-function startCounting(wish: ChildWish) {
+function startCounting(options: ChildOptions) {
   const ready = Promise.withResolvers<void>();
   const counts = Promise.withResolvers<Counted>();
   const child = tied(
@@ -113,7 +113,7 @@ function startCounting(wish: ChildWish) {
       },
     }),
   );
-  child.send(wish);
+  child.send(options);
   const fail = (code: unknown): void => {
     const failure = new Error(`A process that counted pairs ended with ${String(code)}.`);
     ready.reject(failure);
@@ -138,21 +138,21 @@ if (import.meta.main) {
   process.on("message", (message: unknown) => heard.shift()?.(message));
   const next = (): Promise<unknown> => new Promise((resolve) => void heard.push(resolve));
   // Written by our parent, from the type it is read back into.
-  await serveCounting((await next()) as ChildWish, next);
+  await serveCounting((await next()) as ChildOptions, next);
   process.exit(0);
 }
 
-async function serveCounting(wish: ChildWish, next: () => Promise<unknown>): Promise<void> {
+async function serveCounting(options: ChildOptions, next: () => Promise<unknown>): Promise<void> {
   let commits = 0;
-  const store = await openStoreAt(wish.place, () => void commits++);
+  const store = await openStoreAt(options.place, () => void commits++);
   await store.ledger.beginRun(Date.now());
-  await runPairs(store, { ...wish, callers: warmUpCallers }, warmUpSeconds);
+  await runPairs(store, { ...options, callers: warmUpCallers }, warmUpSeconds);
   const begin = next();
   process.send?.("ready");
   await begin;
   commits = 0;
   const [startedMs, cpu] = [performance.now(), process.cpuUsage()];
-  const holdsMs = await runPairs(store, wish, wish.seconds);
+  const holdsMs = await runPairs(store, options, options.seconds);
   const { user, system } = process.cpuUsage(cpu);
   const counted: Counted = {
     pairs: holdsMs.length,
@@ -168,7 +168,7 @@ async function serveCounting(wish: ChildWish, next: () => Promise<unknown>): Pro
 }
 
 /** How long each hold took. */
-async function runPairs(store: Store, { callers, owners }: ChildWish, seconds: number): Promise<number[]> {
+async function runPairs(store: Store, { callers, owners }: ChildOptions, seconds: number): Promise<number[]> {
   const holdsMs: number[] = [];
   let turn = 0;
   const endMs = performance.now() + seconds * 1000;

@@ -51,7 +51,7 @@ tiers:
   enterprise: { rpm: 1000000000, tpm: 1000000000000, concurrency: 1000000 }
 `;
 
-export interface AccountWish {
+export interface AccountOptions {
   readonly creditMicros: bigint;
   /** Free is held to one request a minute here, enterprise to more than anybody can send. */
   readonly tier: "free" | "enterprise";
@@ -63,7 +63,11 @@ export interface OpenedAccount {
   readonly key: string;
 }
 
-export async function openAccount(store: Store, wish: AccountWish, nowMs: number): Promise<OpenedAccount> {
+export async function openAccount(
+  store: Store,
+  options: AccountOptions,
+  nowMs: number,
+): Promise<OpenedAccount> {
   const [accountId, keyId] = [`acc_${newId()}`, `key_${newId()}`];
   const key = createKeySecret((count) => crypto.getRandomValues(new Uint8Array(count)));
   await store.accounts.create({
@@ -71,7 +75,7 @@ export async function openAccount(store: Store, wish: AccountWish, nowMs: number
     name: "bench",
     planMultiplierPpm: 1_000_000n,
     nowMs,
-    ...wish,
+    ...options,
   });
   await store.keys.issue({
     id: keyId,

@@ -4,7 +4,7 @@ import { cpuRatios, roundTable } from "../report/round-table.ts";
 import type { Contestant, RunningContestant } from "../rig/contestant.ts";
 import { askOnce } from "../rig/probe.ts";
 import { runRounds } from "../rig/rounds.ts";
-import { plentyMicros, type AccountWish } from "../rig/tollgate-server.ts";
+import { plentyMicros, type AccountOptions } from "../rig/tollgate-server.ts";
 import { openUpstream } from "../rig/upstream.ts";
 import { withContestants } from "../rig/with-contestants.ts";
 import { chat } from "../scenarios/chat.ts";
@@ -12,7 +12,7 @@ import { expectedRounds, usualWarmUp, type Settings, type Study } from "./study.
 
 const connections = 64;
 const stranger = "tgk_0000000000000000000000000000000000";
-const rich: AccountWish = { creditMicros: plentyMicros, tier: "enterprise" };
+const rich: AccountOptions = { creditMicros: plentyMicros, tier: "enterprise" };
 const refusedWith = (status: number, code: string) => ({ status, told: { error: { code } } });
 
 // Each kind of caller has a Tollgate of its own, so that nobody's caches are warmed by somebody else.

@@ -25,13 +25,13 @@ export const taskStudy: Study = {
     chapterOf(await watchTasks({ tasks, quotaPerSecond, seconds: secondsFor(tasks) })),
 };
 
-interface Wish {
+interface WatchOptions {
   readonly tasks: number;
   readonly quotaPerSecond: number;
   readonly seconds: number;
 }
 
-interface Watched extends Wish {
+interface Watched extends WatchOptions {
   readonly questionsPerSecond: number;
   readonly mostInASecond: number;
   readonly fewestOfATask: number;
@@ -43,13 +43,13 @@ interface Watched extends Wish {
 }
 
 /** Lets a gateway ask about its tasks for so long. Nobody calls: it asks because tasks have to end. */
-export async function watchTasks(wish: Wish): Promise<Watched> {
-  const { tasks, seconds } = wish;
+export async function watchTasks(options: WatchOptions): Promise<Watched> {
+  const { tasks, seconds } = options;
   const folder = openTemporaryFolder("tasks", databaseHome);
   const vendor = openTaskVendor();
   try {
     await openTasks(folder.path, tasks, "video");
-    const video = `video: { protocol: dashscope, url: "${vendor.url}", key: "sk-upstream-0123456789abcdef", poll_qps: ${wish.quotaPerSecond} }`;
+    const video = `video: { protocol: dashscope, url: "${vendor.url}", key: "sk-upstream-0123456789abcdef", poll_qps: ${options.quotaPerSecond} }`;
     const server = await serveTollgate(folder.path, vendor.url, video);
     const [cpuBefore, askedBefore, startedMs] = [
       readCpu(server.pid),
@@ -66,7 +66,7 @@ export async function watchTasks(wish: Wish): Promise<Watched> {
     await server.close();
     const ofTasks = [...vendor.asked.values()];
     return {
-      ...wish,
+      ...options,
       questionsPerSecond: questions / lastedSeconds,
       mostInASecond: mostInASecond(vendor.askedAtMs),
       fewestOfATask: ofTasks.length < tasks ? 0 : Math.min(...ofTasks),

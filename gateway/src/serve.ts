@@ -59,7 +59,7 @@ export interface ServeParts {
   /** Says that it is open: words for people, the same facts for a program. */
   readonly greet: (words: string, facts: OpenFacts) => void;
   readonly listen: Listen;
-  /** Wishes to read the configuration again, listened for since before it was read first. */
+  /** Requests to read the configuration again, listened for since before it was read first. */
   readonly reloads: Reloads;
 }
 
@@ -140,7 +140,7 @@ function createConfigReader({ settings, environment }: ServeParts): () => Config
 const emptied =
   "nothing is set in it any more; is it being written? If all defaults are meant, write sandbox: on, which is one of them";
 
-/** Signals can arrive several times for one wish: from the terminal, from npm, from the runner. */
+/** Signals can arrive several times for one request: from the terminal, from npm, from the runner. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());

@@ -1,4 +1,4 @@
-// Linking a platform account to a key, from the wish to its end, in front of the platform's double.
+// Linking a platform account to a key, from the request to its end, in front of the platform's double.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -15,7 +15,7 @@ const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL"
 const snapshotMicros = 48_000;
 const roomy = "tiers: { growth: { rpm: 1000000, tpm: 1000000000, concurrency: 10000 } }";
 
-interface Wish {
+interface LeastRequest {
   readonly query?: string;
   readonly body?: object;
   /** What stands in the path for its parameter. */
@@ -23,7 +23,7 @@ interface Wish {
 }
 
 /** The least each sold operation can be asked for. A new operation without a line here fails its tests. */
-const leastRequests: Readonly<Record<string, Wish>> = {
+const leastRequests: Readonly<Record<string, LeastRequest>> = {
   "financial.metrics.snapshot": { query: "?ticker=AAPL" },
   "reseller.social_c.creator_search_insights_videos": { query: "?keyword=tea" },
   "reseller.social_c.search_word_suggestion": { query: "?search_word=tea" },
@@ -80,12 +80,12 @@ afterEach(async () => expect(await gateway.audit()).toEqual([]));
 function soldBy(at: TestGateway): readonly Sold[] {
   return at.gateway.offer().routes.all.flatMap(({ operation, path }) => {
     if (!isSold(operation) || operation.price.kind === "free" || toldElsewhere.has(operation.id)) return [];
-    const wish = leastRequests[operation.id];
-    if (!wish) throw new Error(`leastRequests has no line for ${operation.id}.`);
+    const least = leastRequests[operation.id];
+    if (!least) throw new Error(`leastRequests has no line for ${operation.id}.`);
     const send: Sold["send"] = (account, headers = {}) =>
-      wish.body
-        ? at.post(account, path.replace(/\{\w+\}/, wish.named ?? ""), wish.body, headers)
-        : at.call(account, path + (wish.query ?? ""), { method: operation.method, headers });
+      least.body
+        ? at.post(account, path.replace(/\{\w+\}/, least.named ?? ""), least.body, headers)
+        : at.call(account, path + (least.query ?? ""), { method: operation.method, headers });
     return [{ id: operation.id, send }];
   });
 }

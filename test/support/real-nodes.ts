@@ -48,14 +48,18 @@ export interface RealNodes {
   readonly close: () => Promise<void>;
 }
 
-interface Wishes {
+interface NodesOptions {
   readonly postgresUrl: string;
   readonly redisUrl: string;
   /** More of tollgate.yaml. */
   readonly config?: string;
 }
 
-export async function openRealNodes({ postgresUrl, redisUrl, config = "" }: Wishes): Promise<RealNodes> {
+export async function openRealNodes({
+  postgresUrl,
+  redisUrl,
+  config = "",
+}: NodesOptions): Promise<RealNodes> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-nodes-"));
   const sandbox = await openSandboxProgram();
   writeFileSync(join(folder, "tollgate.yaml"), `sandbox: ${sandbox.url}\n${roomy}\n${config}`);

@@ -18,7 +18,7 @@ export const testStore: "sqlite" | "postgres" =
 
 export interface TestData {
   /** The data through a connection of its own, as each process has one. */
-  readonly open: (clock: Clock, sqlite?: SqliteWishes) => Promise<Store>;
+  readonly open: (clock: Clock, sqlite?: SqliteOptions) => Promise<Store>;
   /** A statement from outside, behind every gateway's back; in the words of each store where they differ. */
   readonly query: <Row extends object>(
     statement: string | Readonly<Record<typeof testStore, string>>,
@@ -30,7 +30,7 @@ export interface TestData {
   readonly close: () => Promise<void>;
 }
 
-export type SqliteWishes = Omit<SqliteStoreOptions, "path">;
+export type SqliteOptions = Omit<SqliteStoreOptions, "path">;
 
 export const openTestData = async (folder?: string): Promise<TestData> =>
   testStore === "sqlite" ? openInFile(folder) : openInDatabase(folder);

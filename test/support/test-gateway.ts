@@ -22,7 +22,7 @@ import { createPlatformClient } from "../../gateway/src/upstreams/platform-clien
 import { protocols } from "../../gateway/src/upstreams/protocols.ts";
 import { catalogueFolder } from "./project-folder.ts";
 import { noSandbox, openSandbox, type SandboxControl } from "./sandbox.ts";
-import { openTestData, type SqliteWishes, type TestData } from "./test-data.ts";
+import { openTestData, type SqliteOptions, type TestData } from "./test-data.ts";
 
 const httpClient = createHttpClient();
 
@@ -92,7 +92,7 @@ interface GatewayOptions {
   readonly data?: TestData;
   /** Where SQLite's file lies; a temporary folder of its own when not given. */
   readonly folder?: string;
-  readonly store?: SqliteWishes;
+  readonly store?: SqliteOptions;
   readonly parts?: Partial<GatewayParts>;
   /** A last word about the parts, for tests that put something between them. */
   readonly wrap?: (parts: GatewayParts) => GatewayParts;

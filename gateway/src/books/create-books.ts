@@ -96,8 +96,8 @@ export function createBooks({ store, limiter, links, offer, attemptsOf }: Parts)
         }
       );
     },
-    applyForQuota: ({ requestId, accountId, keyId, idempotency, nowMs }, wish) =>
-      store.quotas.file({ id: requestId, accountId, keyId, idempotency, createdAtMs: nowMs, ...wish }),
+    applyForQuota: ({ requestId, accountId, keyId, idempotency, nowMs }, expected) =>
+      store.quotas.file({ id: requestId, accountId, keyId, idempotency, createdAtMs: nowMs, ...expected }),
   };
 }
 

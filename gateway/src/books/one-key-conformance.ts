@@ -52,11 +52,11 @@ export function oneKeyConformance(openStore: OpenStore): void {
         const freeAtMs = (await first.end(books, { id, claim: others })) + idempotencyKeptMs;
         const early = await second.ask(books, caller, { id: next, claim: others, atMs: freeAtMs - 1 });
         expect(earlierIn(early)?.callId).toBe(id);
-        const wish = { id: next, claim: others, atMs: freeAtMs };
-        expect(earlierIn(await second.ask(books, caller, wish))).toBeUndefined();
+        const request = { id: next, claim: others, atMs: freeAtMs };
+        expect(earlierIn(await second.ask(books, caller, request))).toBeUndefined();
         const again = { id: books.newId("again"), claim: claimOf("k"), atMs: freeAtMs };
         expect(earlierIn(await first.ask(books, caller, again))?.callId).toBe(next);
-        await second.end(books, wish);
+        await second.end(books, request);
       }
     });
   });
@@ -66,8 +66,8 @@ export function oneKeyConformance(openStore: OpenStore): void {
       const caller = await books.openCaller();
       const asked = Array.from({ length: 12 }, async (_, at) => {
         const kind = keyedKinds[(at + round) % keyedKinds.length] ?? callKind;
-        const wish = { id: `${round} ${at}`, claim: claimOf("k", kind.name) };
-        return { id: wish.id, earlier: earlierIn(await kind.ask(books, caller, wish)) };
+        const request = { id: `${round} ${at}`, claim: claimOf("k", kind.name) };
+        return { id: request.id, earlier: earlierIn(await kind.ask(books, caller, request)) };
       });
       const answers = await Promise.all(asked);
       const came = answers.filter(({ earlier }) => earlier === undefined);
@@ -84,27 +84,27 @@ export function oneKeyConformance(openStore: OpenStore): void {
       const callId = await books.held(caller, { idempotency: claimOf("k") });
       const freed = { accountId: caller.accountId, keyHash: claimOf("k").keyHash };
       await books.store().ledger.release({ ...releaseOf(callId), freed });
-      const wish = { id: books.newId("second"), claim: others };
-      expect(earlierIn(await second.ask(books, caller, wish))).toBeUndefined();
+      const request = { id: books.newId("second"), claim: others };
+      expect(earlierIn(await second.ask(books, caller, request))).toBeUndefined();
     }
   });
 
   keyTest("what is refused for another reason leaves its key to every kind", async (books) => {
     const poor = await books.openCaller({ creditMicros: 99n });
-    const wish = () => ({ id: books.newId("asked"), claim: claimOf("k") });
-    expect(await callKind.ask(books, poor, wish())).toMatchObject({ kind: "insufficient_balance" });
-    expect(await linkKind.ask(books, poor, wish())).toEqual({ kind: "begun" });
+    const newRequest = () => ({ id: books.newId("asked"), claim: claimOf("k") });
+    expect(await callKind.ask(books, poor, newRequest())).toMatchObject({ kind: "insufficient_balance" });
+    expect(await linkKind.ask(books, poor, newRequest())).toEqual({ kind: "begun" });
 
     const linking = await books.openCaller();
     for (let at = 0; at < attemptsPerKeyMax; at++)
-      await linkKind.ask(books, linking, { ...wish(), claim: claimOf(`link ${at}`) });
-    expect(await linkKind.ask(books, linking, wish())).toMatchObject({ kind: "too_many_open" });
-    expect(await applicationKind.ask(books, linking, wish())).toMatchObject({ kind: "filed" });
+      await linkKind.ask(books, linking, { ...newRequest(), claim: claimOf(`link ${at}`) });
+    expect(await linkKind.ask(books, linking, newRequest())).toMatchObject({ kind: "too_many_open" });
+    expect(await applicationKind.ask(books, linking, newRequest())).toMatchObject({ kind: "filed" });
 
     const applying = await books.openCaller();
     for (let at = 0; at < openApplicationsMax; at++)
-      await applicationKind.ask(books, applying, { ...wish(), claim: claimOf(`application ${at}`) });
-    expect(await applicationKind.ask(books, applying, wish())).toEqual({ kind: "too_many_open" });
-    expect(await callKind.ask(books, applying, wish())).toEqual({ kind: "held" });
+      await applicationKind.ask(books, applying, { ...newRequest(), claim: claimOf(`application ${at}`) });
+    expect(await applicationKind.ask(books, applying, newRequest())).toEqual({ kind: "too_many_open" });
+    expect(await callKind.ask(books, applying, newRequest())).toEqual({ kind: "held" });
   });
 }

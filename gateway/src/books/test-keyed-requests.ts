@@ -7,7 +7,7 @@ import { applicationOf } from "../ledger/conformance/test-application.ts";
 import type { LinkBook } from "../links/links.ts";
 import { attemptLifeMs, attemptOf } from "../links/test-link-attempt.ts";
 
-interface KeyedWish {
+interface KeyedRequest {
   readonly id: string;
   readonly claim: IdempotencyClaim;
   readonly atMs?: number;
@@ -17,9 +17,9 @@ type Answer = HoldResult | Filed | Awaited<ReturnType<LinkBook["begin"]>>;
 
 export interface KeyedKind {
   readonly name: string;
-  readonly ask: (books: TestBooks, caller: Caller, wish: KeyedWish) => Promise<Answer>;
+  readonly ask: (books: TestBooks, caller: Caller, request: KeyedRequest) => Promise<Answer>;
   /** Brings what was asked for to its end; the moment from which its key is kept for a day. */
-  readonly end: (books: TestBooks, wish: KeyedWish) => Promise<number>;
+  readonly end: (books: TestBooks, request: KeyedRequest) => Promise<number>;
 }
 
 export const callKind: KeyedKind = {

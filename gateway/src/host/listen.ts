@@ -39,7 +39,7 @@ interface Room {
 /** What is nobody's fault but ours. */
 type Surprises = Pick<ConnectionHost, "newId" | "onBug">;
 
-type Wishes = Patience & Room & Surprises;
+type ListenSettings = Patience & Room & Surprises;
 
 const tellFullEverySeconds = 60;
 
@@ -48,7 +48,7 @@ const tellFullEverySeconds = 60;
  * them, and cost more than all that a call does between them.
  */
 export const createListen =
-  (changes: Partial<Wishes> = {}): Listen =>
+  (changes: Partial<ListenSettings> = {}): Listen =>
   ({ host: hostname, port, answer }) => {
     const host = new Host({ ...usual(), ...changes }, answer);
     const listener = listenOrSay({ hostname, port, socket: eventsFor(host) });
@@ -63,7 +63,7 @@ export const createListen =
     };
   };
 
-const usual = (): Wishes => ({
+const usual = (): ListenSettings => ({
   idleSeconds: 60,
   stalledSeconds: 255,
   connectionsMax: connectionsMaxUsual(),
@@ -89,13 +89,13 @@ class Host implements ConnectionHost {
   #endedForRoom = 0;
   #secondsSinceTold = tellFullEverySeconds;
 
-  constructor(wishes: Wishes, answer: ConnectionHost["answer"]) {
+  constructor(settings: ListenSettings, answer: ConnectionHost["answer"]) {
     this.answer = answer;
-    this.idleSeconds = wishes.idleSeconds;
-    this.stalledSeconds = wishes.stalledSeconds;
-    this.newId = wishes.newId;
-    this.onBug = wishes.onBug;
-    this.#room = wishes;
+    this.idleSeconds = settings.idleSeconds;
+    this.stalledSeconds = settings.stalledSeconds;
+    this.newId = settings.newId;
+    this.onBug = settings.onBug;
+    this.#room = settings;
     this.#ticking = setInterval(() => this.#tick(), 1_000).unref();
   }
 

@@ -17,7 +17,7 @@ export type Acting =
     }
   | { readonly kind: "refused"; readonly refusal: CallRefused };
 
-export interface ActingWish {
+export interface ActRequest {
   readonly keyId: string;
   /** The platforms that serve the operation. */
   readonly upstreams: readonly Upstream[];
@@ -30,12 +30,12 @@ type Renew = (seen: Link) => Promise<Renewed>;
 const skewMs = 30_000;
 
 /** Finds the account that is linked to the key, with a token that still works. Nothing is asked of a platform but that. */
-export async function actFor(wish: ActingWish, renew: Renew, parts: LinkParts): Promise<Acting> {
-  const found = await findLink(wish, parts);
+export async function actFor(request: ActRequest, renew: Renew, parts: LinkParts): Promise<Acting> {
+  const found = await findLink(request, parts);
   if (!found) return linkRequired();
   const { link, upstream } = found;
   if (link.lapsedAtMs !== undefined) return linkExpired();
-  const missing = wish.scopes.filter((scope) => !link.scopes.includes(scope));
+  const missing = request.scopes.filter((scope) => !link.scopes.includes(scope));
   if (missing.length > 0) return insufficientScope(missing);
   if (!hasEnded(link, parts)) return ready(link, upstream, parts);
   return actAgain({ link, upstream }, renew, parts);
@@ -72,7 +72,7 @@ async function renewing(link: Link, renew: Renew, { log }: LinkParts): Promise<R
   }
 }
 
-async function findLink({ keyId, upstreams }: ActingWish, { book }: LinkParts) {
+async function findLink({ keyId, upstreams }: ActRequest, { book }: LinkParts) {
   for (const upstream of upstreams) {
     const link = await book.findLive(keyId, upstream.name);
     if (link) return { link, upstream };

@@ -9,7 +9,7 @@ import { attemptsPerKeyMax, type LinkAttempt, type LinkOwner } from "./links.ts"
 import { withOffline } from "./offline-scope.ts";
 import { saltBytes, type Row } from "./vault.ts";
 
-export interface LinkWish {
+export interface LinkRequest {
   readonly scopes: readonly string[];
   /** Sends the person by our own page first; as the configuration says when not given. */
   readonly confirm?: boolean;
@@ -20,7 +20,11 @@ export interface LinkWish {
 const lifetimeMs = 10 * 60_000;
 
 /** Begins a link: remembers who asked for what, and says where the person goes to agree. */
-export async function beginLink(owner: LinkOwner, wish: LinkWish, parts: LinkParts): Promise<LinkBegun> {
+export async function beginLink(
+  owner: LinkOwner,
+  request: LinkRequest,
+  parts: LinkParts,
+): Promise<LinkBegun> {
   const offer = parts.offer();
   const [upstream] = linkUpstreams(offer);
   if (!upstream) {
@@ -35,25 +39,25 @@ export async function beginLink(owner: LinkOwner, wish: LinkWish, parts: LinkPar
   const nowMs = parts.clock.wallMs();
   const attempt = {
     ...owner,
-    id: wish.requestId,
+    id: request.requestId,
     stateHash: digestOf(state),
     upstream: upstream.name,
-    scopes: wish.scopes,
+    scopes: request.scopes,
     salt: parts.randomBytes(saltBytes),
-    confirm: wish.confirm ?? offer.links.confirm,
+    confirm: request.confirm ?? offer.links.confirm,
     createdAtMs: nowMs,
     expiresAtMs: nowMs + lifetimeMs,
   };
   const begun = await parts.book.begin({
     ...attempt,
     verifier: parts.vault(attemptRow(attempt)).seal("verifier", verifier),
-    idempotency: wish.idempotency,
+    idempotency: request.idempotency,
   });
   if (begun.kind === "idempotency_conflict") return begun;
   if (begun.kind === "too_many_open") refuseMore(begun.endsAtMs, nowMs);
   const authUrl = attempt.confirm
     ? `${parts.baseUrl}${linkPaths(offer).confirm}?state=${state}`
-    : authorizeUrl(upstream, { state, verifier, scopes: wish.scopes }, parts);
+    : authorizeUrl(upstream, { state, verifier, scopes: request.scopes }, parts);
   return { kind: "begun", authUrl, state, expiresAtMs: attempt.expiresAtMs };
 }
 

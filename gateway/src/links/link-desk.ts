@@ -1,7 +1,7 @@
 import type { LinkBegun } from "../operation/books.ts";
 import type { Upstream } from "../operation/upstream.ts";
-import { actAgain, actFor, type Acting, type ActingWish } from "./act-for.ts";
-import { beginLink, type LinkWish } from "./begin-link.ts";
+import { actAgain, actFor, type Acting, type ActRequest } from "./act-for.ts";
+import { beginLink, type LinkRequest } from "./begin-link.ts";
 import { confirmLink, showConfirmation, type LinkQuestion } from "./confirm-link.ts";
 import { endLink, undoLink, type EndedLink } from "./end-link.ts";
 import { finishLink, type LinkOutcome } from "./finish-link.ts";
@@ -11,7 +11,7 @@ import { createRenewals } from "./renew-link.ts";
 
 /** Everything that can be done about linked accounts, for the doors and for the life of a call. */
 export interface LinkDesk {
-  readonly begin: (owner: LinkOwner, wish: LinkWish) => Promise<LinkBegun>;
+  readonly begin: (owner: LinkOwner, request: LinkRequest) => Promise<LinkBegun>;
   readonly show: (state: string) => Promise<LinkQuestion>;
   readonly confirm: (given: Parameters<typeof confirmLink>[0]) => Promise<string | undefined>;
   readonly finish: (
@@ -27,7 +27,7 @@ export interface LinkDesk {
   readonly find: (linkId: string) => Promise<Link | undefined>;
   readonly end: (linkId: string) => Promise<EndedLink | undefined>;
 
-  readonly actFor: (wish: ActingWish) => Promise<Acting>;
+  readonly actFor: (request: ActRequest) => Promise<Acting>;
   readonly actAgain: (acted: { readonly link: Link; readonly upstream: Upstream }) => Promise<Acting>;
 }
 
@@ -39,7 +39,7 @@ export function createLinkDesk(parts: LinkParts): LinkDesk {
     return ended;
   };
   return {
-    begin: (owner, wish) => beginLink(owner, wish, parts),
+    begin: (owner, request) => beginLink(owner, request, parts),
     show: (state) => showConfirmation(state, parts),
     confirm: (given) => confirmLink(given, parts),
     finish: (parameters, cookies) => finishLink(parameters, cookies, parts),
@@ -48,7 +48,7 @@ export function createLinkDesk(parts: LinkParts): LinkDesk {
       parts.book.list(keyId === undefined ? { accountId } : { accountId, keyId }),
     find: parts.book.find,
     end: (linkId) => wholly(endLink(linkId, parts)),
-    actFor: (wish) => actFor(wish, renew, parts),
+    actFor: (request) => actFor(request, renew, parts),
     actAgain: (acted) => actAgain(acted, renew, parts),
   };
 }

@@ -5,7 +5,7 @@ import type { Catalogue } from "../operation/catalogue.ts";
 import type { CatalogueModel } from "../operation/define-model.ts";
 import type { ModelKind } from "../operation/model-kind.ts";
 import { onlyReranks } from "../operation/vendors.ts";
-import { secondWords, type VideoWish } from "../operation/video-seconds.ts";
+import { secondWords, type VideoShape } from "../operation/video-seconds.ts";
 import { picoFromUsd, picoFromUsdPerMillion, type Pico } from "../platform/money.ts";
 import { kindsOf } from "./check-via.ts";
 
@@ -25,7 +25,7 @@ export interface Model {
   readonly unaskedOutputTokensMax: number;
   readonly outputTokensMax: number | undefined;
   readonly contextTokens: number | undefined;
-  readonly usualVideo: Partial<VideoWish>;
+  readonly usualVideo: Partial<VideoShape>;
 }
 
 /** What the operator writes about a model overrides the catalogue, word by word. */

@@ -22,7 +22,7 @@ export interface Books {
   /** What is linked to the asker's key, or to any key of the account where the asker sees it all. */
   readonly links: (asker: Asker) => Promise<readonly LinkReport[]>;
   readonly revokeLink: (asker: Asker, linkId: string) => Promise<RevokedLinkReport | undefined>;
-  readonly applyForQuota: (asker: Asker, application: QuotaWish) => Promise<Filed>;
+  readonly applyForQuota: (asker: Asker, application: ExpectedUse) => Promise<Filed>;
 }
 
 /** Which calls, of those that were made in a span of time; its end is not in it. */
@@ -72,7 +72,7 @@ export interface LimitReport {
   readonly reset: number;
 }
 
-interface QuotaWish {
+interface ExpectedUse {
   readonly expectedRpm: number;
   readonly expectedTpm: number;
   readonly models: readonly string[];

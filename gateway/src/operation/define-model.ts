@@ -1,6 +1,6 @@
 import type { TokenWord } from "../prices/token-units.ts";
 import type { ModelKind } from "./model-kind.ts";
-import type { SecondWord, VideoWish } from "./video-seconds.ts";
+import type { SecondWord, VideoShape } from "./video-seconds.ts";
 
 /** A model the catalogue offers out of the box. Prices are USD as written: per 1,000,000 tokens, or per second of video. */
 export interface CatalogueModel {
@@ -16,7 +16,7 @@ export interface CatalogueModel {
   /** The most a conversation can hold, input and output together. */
   readonly contextTokens?: number;
   /** The video it makes when the request leaves length or resolution open. */
-  readonly usualVideo?: Partial<VideoWish>;
+  readonly usualVideo?: Partial<VideoShape>;
 }
 
 type ModelPrice = TokenPrice | SecondPrice;

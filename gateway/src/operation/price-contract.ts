@@ -1,7 +1,7 @@
 import type { CallInput } from "./call-input.ts";
 import type { Estimate } from "./estimate.ts";
 import type { ModelKind } from "./model-kind.ts";
-import type { AskedVideo, VideoWish } from "./video-seconds.ts";
+import type { AskedVideo, VideoShape } from "./video-seconds.ts";
 
 /** How an operation is paid. Free is written down; there is no operation without a price. */
 export type PriceContract<Input = CallInput> =
@@ -100,5 +100,5 @@ export interface ModelFacts {
   /** Whether the operator bears what vendors bill for tools that they run, beside the tokens. */
   readonly allowsHostedTools: boolean;
   /** The video that a model makes when the request leaves it open. */
-  readonly usualVideo: Partial<VideoWish>;
+  readonly usualVideo: Partial<VideoShape>;
 }

@@ -19,14 +19,14 @@ export type SecondWord = (typeof secondWords)[number];
 export const resolutionName = (unit: string): string => unit.replace("second_", "");
 
 /** What a request says about its video; undefined where it leaves the choice to the vendor. */
-export interface VideoWish {
+export interface VideoShape {
   readonly seconds: number | undefined;
   readonly resolution: number | undefined;
 }
 
 /** The same as a call says it, which may also let the model choose among all lengths there are. */
-export interface AskedVideo extends Pick<VideoWish, "resolution"> {
-  readonly seconds: VideoWish["seconds"] | "any";
+export interface AskedVideo extends Pick<VideoShape, "resolution"> {
+  readonly seconds: VideoShape["seconds"] | "any";
   /** The most that is billed of the videos it gives the model to look at; none where absent. */
   readonly inputSecondsMax?: number;
 }
@@ -61,7 +61,7 @@ function dearestUnit(prices: Prices): string {
  */
 export function estimateVideo(
   { seconds, resolution, inputSecondsMax = 0 }: AskedVideo,
-  model: { readonly usual: Partial<VideoWish>; readonly secondsMax: number; readonly prices: Prices },
+  model: { readonly usual: Partial<VideoShape>; readonly secondsMax: number; readonly prices: Prices },
 ): Estimate {
   const known = seconds === "any" ? undefined : (seconds ?? model.usual.seconds);
   const usual = model.usual.seconds ?? Math.min(secondsGuessed, model.secondsMax);

@@ -41,20 +41,20 @@ export interface TaskBook {
   /** The upstreams that have open tasks. */
   readonly listUpstreams: () => Promise<readonly string[]>;
   /** How many tasks of an upstream wait to be asked about, counted up to `limit`. */
-  readonly countDue: (wish: {
+  readonly countDue: (which: {
     readonly upstream: string;
     readonly nowMs: number;
     readonly limit: number;
   }) => Promise<number>;
   /** Claims the tasks of an upstream that have waited longest, as many as can be asked about at once. */
-  readonly claimDue: (wish: {
+  readonly claimDue: (which: {
     readonly upstream: string;
     readonly nowMs: number;
     readonly leaseMs: number;
     readonly limit: number;
   }) => Promise<readonly PlacedTask[]>;
   /** Claims one task, unless somebody has it or asked since `notAskedSinceMs`. */
-  readonly claim: (wish: {
+  readonly claim: (which: {
     readonly taskId: string;
     readonly nowMs: number;
     readonly leaseMs: number;
@@ -65,7 +65,7 @@ export interface TaskBook {
   /** Lets the task be asked about as soon as the pace allows. */
   readonly hurry: (taskId: string, nowMs: number) => Promise<void>;
   /** What was asked about after a time that has not come yet, by a clock that went wrong, may be asked about again. */
-  readonly bringBack: (wish: { readonly nowMs: number; readonly askedAfterMs: number }) => Promise<void>;
+  readonly bringBack: (which: { readonly nowMs: number; readonly askedAfterMs: number }) => Promise<void>;
   /**
    * Open tasks past their deadline that nobody has claimed, the oldest first. One that its vendor has is among them when
    * it was asked about since the deadline, or an hour later.

@@ -92,12 +92,12 @@ async function ask(step: Step, caller: Caller, model: Model, books: TestBooks): 
 /** What costs nothing has ended when it was written down. */
 async function askFreely(step: Step, caller: Caller, model: Model, books: TestBooks): Promise<void> {
   const kind = step.kind === "link" ? linkKind : applicationKind;
-  const wish = { id: books.newId(step.kind), claim: claimOf(step.key), atMs: model.nowMs };
-  const earlier = earlierIn(await beside(step, caller, books, kind.ask(books, caller, wish)));
+  const request = { id: books.newId(step.kind), claim: claimOf(step.key), atMs: model.nowMs };
+  const earlier = earlierIn(await beside(step, caller, books, kind.ask(books, caller, request)));
   expect(earlier?.callId).toBe(liveKey(step, caller, model)?.callId);
   if (earlier) return;
-  const endedAtMs = await kind.end(books, wish);
-  model.keys.set(`${caller.accountId} ${step.key}`, { callId: wish.id, isCall: false, endedAtMs });
+  const endedAtMs = await kind.end(books, request);
+  model.keys.set(`${caller.accountId} ${step.key}`, { callId: request.id, isCall: false, endedAtMs });
 }
 
 async function end(step: Step, caller: Caller, { callId }: ModelKey, nowMs: number, books: TestBooks) {
