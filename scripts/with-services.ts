@@ -1,7 +1,7 @@
 // Starts a Postgres and a Redis, runs a command that needs them, and stops both. Whoever has servers for it names them in
 // TOLLGATE_TEST_POSTGRES and TOLLGATE_TEST_REDIS.
 //
-//   bun scripts/with-services.ts bun test gateway/src/stores/postgres/runs.services.test.ts
+//   bun scripts/with-services.ts bun test gateway/src/stores/postgres/ledger/runs.services.test.ts
 
 import { join } from "node:path";
 import { endingWithUs, removeLeftServers } from "../test/services/private-server.ts";

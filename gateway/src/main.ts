@@ -197,7 +197,7 @@ async function withBothBooks<Result>(
   const old = await openOldBooks(file ?? usualFileIn(settings.dataFolder), { wallMs, onBroughtForward });
   try {
     const { name } = await dataPlaceOf(settings);
-    const { openNewBooks } = await import("./stores/postgres/new-books.ts");
+    const { openNewBooks } = await import("./stores/postgres/server/new-books.ts");
     const fresh = await openNewBooks({
       url: store.url,
       name,

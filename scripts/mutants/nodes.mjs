@@ -4,8 +4,8 @@
 
 const stores = "gateway/src/stores";
 const postgres = `${stores}/postgres`;
-const facts = `${postgres}/ledger-facts.ts`;
-const commands = `${postgres}/decide-commands.ts`;
+const facts = `${postgres}/ledger/ledger-facts.ts`;
+const commands = `${postgres}/ledger/decide-commands.ts`;
 const nodes = [`${postgres}/postgres-nodes.services.test.ts`];
 const faults = [`${postgres}/postgres-faults.services.test.ts`];
 const deadNodes = [`${postgres}/dead-nodes.services.test.ts`];
@@ -16,7 +16,7 @@ const limits = [`${stores}/redis/soft-limiter.services.test.ts`];
 export const mutants = [
   {
     name: "nodes: accounts are decided by without being locked",
-    file: `${postgres}/fact-rows.ts`,
+    file: `${postgres}/ledger/fact-rows.ts`,
     find: 'const forUpdate = lock === "none" ? "" : "FOR NO KEY UPDATE";',
     replace: 'const forUpdate = "";',
     tests: nodes,
@@ -40,7 +40,7 @@ export const mutants = [
   },
   {
     name: "nodes: a key that was looked at before its first budget is never looked at again",
-    file: `${postgres}/ledger-batch.ts`,
+    file: `${postgres}/ledger/ledger-batch.ts`,
     find: "  await learnKeys(query, outdatedKeys(holds, facts, batch.known), batch.known.keys);\n",
     replace: "",
     tests: nodes,
@@ -88,7 +88,7 @@ export const mutants = [
   },
   {
     name: "nodes: a dead node's open tasks are released with its calls",
-    file: `${postgres}/left-behind.ts`,
+    file: `${postgres}/ledger/left-behind.ts`,
     find: "\n    AND NOT EXISTS (SELECT 1 FROM task WHERE call_id = call.id AND task.ended_at_ms IS NULL)`;",
     replace: "`;",
     tests: conformance,
@@ -104,7 +104,7 @@ export const mutants = [
   },
   {
     name: "nodes: calls are held under a run that others have ended",
-    file: `${postgres}/ledger-batch.ts`,
+    file: `${postgres}/ledger/ledger-batch.ts`,
     find: "  if (run?.ended !== false) throw new RunEnded(runId);\n",
     replace: "  void run;\n",
     tests: deadNodes,
@@ -128,7 +128,7 @@ export const mutants = [
   },
   {
     name: "nodes: a release does not wait for a hold that may still come",
-    file: `${postgres}/ledger-batch.ts`,
+    file: `${postgres}/ledger/ledger-batch.ts`,
     find: "if (whole.length === 0) return new Set(missing);",
     replace: "if (whole.length === 0) return new Set();",
     tests: deadNodes,
@@ -136,7 +136,7 @@ export const mutants = [
   },
   {
     name: "nodes: a process that stood still believes that it holds",
-    file: `${postgres}/command-queue.ts`,
+    file: `${postgres}/ledger/command-queue.ts`,
     find: "        if (deadlineMs <= monotonicMs()) return waiting.reject(new InDoubt());\n",
     replace: "        void deadlineMs;\n",
     tests: faults,
@@ -144,34 +144,34 @@ export const mutants = [
   },
   {
     name: "nodes: what was sent while others were written is noted by nobody",
-    file: `${postgres}/call-notes.ts`,
+    file: `${postgres}/ledger/call-notes.ts`,
     find: "timesWritten = written.times;",
     replace: "timesWritten = timesCome;",
-    tests: [`${postgres}/command-queue.test.ts`],
+    tests: [`${postgres}/ledger/command-queue.test.ts`],
     only: "notes whose time comes during a transaction",
   },
   {
     name: "nodes: who could not look takes the others for dead",
-    file: `${postgres}/runs.ts`,
+    file: `${postgres}/ledger/runs.ts`,
     find: "    if (nowMs - lookedAtMs > deadAfterMs / 2) watched.clear();\n",
     replace: "",
-    tests: [`${postgres}/runs.services.test.ts`],
+    tests: [`${postgres}/ledger/runs.services.test.ts`],
     only: "whoever could not look for a while",
   },
   {
     name: "nodes: a node that shows itself at the last moment is taken for dead",
-    file: `${postgres}/runs.ts`,
+    file: `${postgres}/ledger/runs.ts`,
     find: " AND run.beats = given.beats AND",
     replace: " AND",
-    tests: [`${postgres}/runs.services.test.ts`],
+    tests: [`${postgres}/ledger/runs.services.test.ts`],
     only: "shows itself while somebody is about to end it",
   },
   {
     name: "nodes: the schema is changed under nodes that serve",
-    file: `${postgres}/migrations.ts`,
+    file: `${postgres}/server/migrations.ts`,
     find: "if (version > 0) await endRuns(query, runs);",
     replace: "void runs;",
-    tests: [`${postgres}/migrations.services.test.ts`],
+    tests: [`${postgres}/server/migrations.services.test.ts`],
     only: "under a node that serves nothing is changed",
   },
   {
@@ -184,7 +184,7 @@ export const mutants = [
   },
   {
     name: "nodes: a call gives back the approval of another",
-    file: `${postgres}/ledger-rows.ts`,
+    file: `${postgres}/ledger/ledger-rows.ts`,
     find: "approval_id = given.id AND approval_item.call_id = given.call_id`",
     replace: "approval_id = given.id`",
     tests: conformance,
@@ -192,7 +192,7 @@ export const mutants = [
   },
   {
     name: "nodes: a commit does not wait for the disk where the server's default is not to",
-    file: `${postgres}/database.ts`,
+    file: `${postgres}/server/database.ts`,
     find: 'query(waitForDisk, ["on"])',
     replace: 'query(waitForDisk, ["off"])',
     tests: faults,
@@ -200,7 +200,7 @@ export const mutants = [
   },
   {
     name: "nodes: signs of life wait behind connections that are dead",
-    file: `${postgres}/database.ts`,
+    file: `${postgres}/server/database.ts`,
     find: 'transact(work, {}, { purpose: "beating", timeoutMs: beatStatementMs })',
     replace: "transact(work, {})",
     tests: deadNodes,
@@ -240,7 +240,7 @@ export const mutants = [
   },
   {
     name: "moved books are not proved where they arrive",
-    file: `${postgres}/new-books.ts`,
+    file: `${postgres}/server/new-books.ts`,
     find: "    const { findings } = await auditBooks(query);\n",
     replace: '    const findings: Awaited<ReturnType<typeof auditBooks>>["findings"] = [];\n',
     tests: moves,
@@ -272,7 +272,7 @@ export const mutants = [
   },
   {
     name: "nodes: money waits for a connection that the server has no place for",
-    file: `${postgres}/connections.ts`,
+    file: `${postgres}/server/connections.ts`,
     find: '      if (purpose === "anything" || !isWithoutPlace(error)) throw error;\n',
     replace: "      if (purpose !== undefined || !isWithoutPlace(error)) throw error;\n",
     tests: faults,
@@ -280,7 +280,7 @@ export const mutants = [
   },
   {
     name: "nodes: connections that nobody uses are kept from others",
-    file: `${postgres}/connections.ts`,
+    file: `${postgres}/server/connections.ts`,
     find: "const idleSeconds = 5;",
     replace: "const idleSeconds = 0;",
     tests: faults,
@@ -288,7 +288,7 @@ export const mutants = [
   },
   {
     name: "nodes: a server that takes no money is ready because it answers",
-    file: `${postgres}/database.ts`,
+    file: `${postgres}/server/database.ts`,
     find: "      lastWrites.check();\n",
     replace: "",
     tests: faults,
@@ -296,7 +296,7 @@ export const mutants = [
   },
   {
     name: "nodes: books that let nobody in are a bug of ours",
-    file: `${postgres}/failures.ts`,
+    file: `${postgres}/server/failures.ts`,
     find: "  if (isTurnedAway(error)) return new StoreRefuses({ cause: error });\n",
     replace: "",
     tests: faults,

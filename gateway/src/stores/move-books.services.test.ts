@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { openTestDatabase } from "../../../test/services/postgres.ts";
 import { InDoubt } from "../ledger/store-errors.ts";
 import { moveBooks, undoMove, type Moved, type NewBooks, type OldBooks } from "./move-books.ts";
-import { openNewBooks } from "./postgres/new-books.ts";
+import { openNewBooks } from "./postgres/server/new-books.ts";
 import { openPostgresStore } from "./postgres/postgres-store.ts";
 import { backUp } from "./sqlite/file/backup.ts";
 import { openOldBooks, rowsOf, staying } from "./sqlite/file/old-books.ts";

@@ -8,7 +8,7 @@ import {
   type SettledCall,
 } from "../audit-charges.ts";
 import { soundUsed } from "./audit-rules.ts";
-import type { Query } from "./query.ts";
+import type { Query } from "./server/query.ts";
 
 /** There may be more calls than memory; so many at once take a few megabytes. */
 const callsAtOnce = 5_000;

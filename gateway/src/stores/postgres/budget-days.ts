@@ -1,6 +1,6 @@
 import { dayChargeOf, daysBeforeBudget, type DayCharge, type DayChargeRow } from "../days-before-budget.ts";
-import { jsonOf } from "./json-rows.ts";
-import type { Query } from "./query.ts";
+import { jsonOf } from "./server/json-rows.ts";
+import type { Query } from "./server/query.ts";
 
 /**
  * A key counts its days from its first budget on, and for ever. Before, nothing is written for it that nobody asks about. What

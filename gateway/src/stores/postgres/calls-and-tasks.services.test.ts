@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { openTestDatabase } from "../../../../test/services/postgres.ts";
-import { openDatabase, type Database } from "./database.ts";
-import { migrate } from "./migrations.ts";
+import { openDatabase, type Database } from "./server/database.ts";
+import { migrate } from "./server/migrations.ts";
 import { createPostgresCalls } from "./postgres-calls.ts";
 import { createPostgresTasks } from "./postgres-tasks.ts";
-import type { Query } from "./query.ts";
+import type { Query } from "./server/query.ts";
 
 const open = (url: string): Database => openDatabase({ url, monotonicMs: () => performance.now() });
 

@@ -15,8 +15,8 @@ import {
   type TestBooks,
 } from "../../ledger/conformance/shared-conformance.ts";
 import type { TestDatabase } from "../../../../test/services/postgres.ts";
-import { openDatabase } from "./database.ts";
-import { createRuns } from "./runs.ts";
+import { openDatabase } from "./server/database.ts";
+import { createRuns } from "./ledger/runs.ts";
 import { countEndedRuns, countRows, inDatabase, insist, isNotTold, settled } from "./test-faults.ts";
 
 const databases: TestDatabase[] = [];

@@ -1,5 +1,5 @@
-import type { Database } from "./database.ts";
-import type { Query } from "./query.ts";
+import type { Database } from "./server/database.ts";
+import type { Query } from "./server/query.ts";
 
 /** The fingerprint of the secret that the data belongs to: the first that claimed it, of however many at once. */
 export const claimSecret = (db: Database, fingerprint: string): Promise<string> =>

@@ -2,10 +2,10 @@ import { expect, test } from "bun:test";
 import { openTestDatabase } from "../../../../test/services/postgres.ts";
 import { attemptOf } from "../../links/test-link-attempt.ts";
 import { middayMs } from "../../ledger/conformance/shared-conformance.ts";
-import { openDatabase, type Database } from "./database.ts";
-import { migrate } from "./migrations.ts";
+import { openDatabase, type Database } from "./server/database.ts";
+import { migrate } from "./server/migrations.ts";
 import { createPostgresLinks } from "./postgres-links.ts";
-import type { Query } from "./query.ts";
+import type { Query } from "./server/query.ts";
 
 const caller = { accountId: "acct_1", keyId: "key_1" };
 

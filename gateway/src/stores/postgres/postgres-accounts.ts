@@ -19,9 +19,9 @@ import {
   type PaymentKind,
 } from "../account-rows.ts";
 import { grantedLimitsAfter } from "../granted-limits.ts";
-import type { Database } from "./database.ts";
+import type { Database } from "./server/database.ts";
 import { createPostgresEntries } from "./postgres-entries.ts";
-import type { Query, Value } from "./query.ts";
+import type { Query, Value } from "./server/query.ts";
 
 export function createPostgresAccounts(db: Database): AccountBook {
   const create = async (query: Query, account: NewAccount): Promise<Account> => {

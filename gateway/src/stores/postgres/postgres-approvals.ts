@@ -13,8 +13,8 @@ import {
   type ItemMarks,
   type ItemRow,
 } from "../approval-rows.ts";
-import type { Database } from "./database.ts";
-import type { Query } from "./query.ts";
+import type { Database } from "./server/database.ts";
+import type { Query } from "./server/query.ts";
 
 interface Id {
   readonly id: string;

@@ -10,9 +10,9 @@ import { openAuditedBooks } from "../sqlite/test-audited-books.ts";
 import { openSqliteStore } from "../sqlite/sqlite-store.ts";
 import { corruptions } from "./test-audit-corruptions.ts";
 import { promises, references } from "./audit-promises.ts";
-import { openDatabase } from "./database.ts";
-import { migrate } from "./migrations.ts";
-import { insertBooks } from "./new-books.ts";
+import { openDatabase } from "./server/database.ts";
+import { migrate } from "./server/migrations.ts";
+import { insertBooks } from "./server/new-books.ts";
 import { createPostgresAuditor } from "./postgres-audit.ts";
 
 const { sound, remove } = await openAuditedBooks();

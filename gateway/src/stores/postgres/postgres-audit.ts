@@ -2,8 +2,8 @@ import type { AuditReport, Auditor, Finding } from "../../ledger/audit.ts";
 import { auditReportOf, findingsMax } from "../audit-report.ts";
 import { chargeFindings } from "./audit-charges.ts";
 import { auditRules } from "./audit-rules.ts";
-import type { Database } from "./database.ts";
-import type { Query } from "./query.ts";
+import type { Database } from "./server/database.ts";
+import type { Query } from "./server/query.ts";
 
 export const createPostgresAuditor = (db: Database): Auditor => ({
   // Everything is looked at, which may take minutes; servers go on writing meanwhile.

@@ -3,8 +3,8 @@ import { keepsKey } from "../../ledger/idempotency-key.ts";
 import type { CallBook, CallPage, CallFilter } from "../../ledger/call-book.ts";
 import { behindAllIds, lookedThroughUsualMax, openStates, stateNow } from "../call-pages.ts";
 import { callOf, type CallRow } from "../call-record-rows.ts";
-import type { Database } from "./database.ts";
-import type { Value } from "./query.ts";
+import type { Database } from "./server/database.ts";
+import type { Value } from "./server/query.ts";
 
 export function createPostgresCalls(db: Database, lookedThroughMax = lookedThroughUsualMax): CallBook {
   const findOne = async (rest: string, values: readonly Value[]): Promise<CallRecord | undefined> => {

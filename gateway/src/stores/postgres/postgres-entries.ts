@@ -10,8 +10,8 @@ import {
   type PaymentRow,
 } from "../entry-rows.ts";
 import { bucketWidthsSeconds } from "../usage-buckets.ts";
-import type { Database } from "./database.ts";
-import type { Query } from "./query.ts";
+import type { Database } from "./server/database.ts";
+import type { Query } from "./server/query.ts";
 
 /** Where a page begins: what was booked before it, is on it. */
 interface Place {

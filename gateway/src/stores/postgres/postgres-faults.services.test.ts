@@ -18,9 +18,9 @@ import {
   type Caller,
   type TestBooks,
 } from "../../ledger/conformance/shared-conformance.ts";
-import { openDatabase } from "./database.ts";
+import { openDatabase } from "./server/database.ts";
 import { countEndedRuns, countRows, inDatabase, insist, isNotTold, settled } from "./test-faults.ts";
-import type { Query } from "./query.ts";
+import type { Query } from "./server/query.ts";
 
 let server: Awaited<ReturnType<typeof startPrivatePostgres>>;
 let databases = 0;

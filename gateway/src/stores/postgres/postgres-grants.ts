@@ -1,7 +1,7 @@
 import type { GrantBook } from "../../grants/grants.ts";
 import type { TokenBook } from "../../keys/token-book.ts";
 import { grantOf, tokenCredentialOf, type GrantRow, type TokenColumns } from "../grant-rows.ts";
-import type { Database } from "./database.ts";
+import type { Database } from "./server/database.ts";
 import { credentialColumns, credentialOf, type CredentialRow } from "../key-rows.ts";
 
 interface TokenRow extends CredentialRow, TokenColumns {}

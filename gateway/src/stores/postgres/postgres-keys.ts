@@ -11,8 +11,8 @@ import {
   type SecretRow,
 } from "../key-rows.ts";
 import { beginBudgetDays } from "./budget-days.ts";
-import type { Database } from "./database.ts";
-import type { Query } from "./query.ts";
+import type { Database } from "./server/database.ts";
+import type { Query } from "./server/query.ts";
 
 interface WholeKeyRow extends KeyRow {
   /** JSON, so that a key and its secrets are of one moment. */

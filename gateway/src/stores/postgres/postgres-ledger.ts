@@ -3,13 +3,13 @@ import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
 import { createWhyNotHeld } from "../../ledger/why-not-held.ts";
 import { heldResult, pricesAsText } from "../call-ends.ts";
 import { unexplainedHolds } from "../audit-rules.ts";
-import type { Database } from "./database.ts";
-import { nothingWanted } from "./fact-rows.ts";
-import { findEarlier } from "./find-earlier.ts";
-import { jsonOf } from "./json-rows.ts";
-import { endWhatIsLeft, isAnythingLeft } from "./left-behind.ts";
-import { readFacts } from "./ledger-facts.ts";
-import { createCommandQueue, type QueueParts } from "./command-queue.ts";
+import type { Database } from "./server/database.ts";
+import { nothingWanted } from "./ledger/fact-rows.ts";
+import { findEarlier } from "./ledger/find-earlier.ts";
+import { jsonOf } from "./server/json-rows.ts";
+import { endWhatIsLeft, isAnythingLeft } from "./ledger/left-behind.ts";
+import { readFacts } from "./ledger/ledger-facts.ts";
+import { createCommandQueue, type QueueParts } from "./ledger/command-queue.ts";
 
 interface Parts extends QueueParts {
   readonly wallMs: () => number;

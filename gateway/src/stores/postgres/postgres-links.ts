@@ -17,10 +17,10 @@ import {
   type LinkRow,
 } from "../link-rows.ts";
 import { tokensPatienceMs } from "../patience.ts";
-import type { Database } from "./database.ts";
-import { findEarlier } from "./find-earlier.ts";
+import type { Database } from "./server/database.ts";
+import { findEarlier } from "./ledger/find-earlier.ts";
 import { linkStatements as sql } from "./link-statements.ts";
-import type { Query, Value } from "./query.ts";
+import type { Query, Value } from "./server/query.ts";
 
 /** What there may be only so much of per key is counted and written while the key's row is locked. */
 export function createPostgresLinks(db: Database): LinkBook {

@@ -1,9 +1,9 @@
 import { NotWritten } from "../../ledger/store-errors.ts";
 import type { DataPlace } from "../data-place.ts";
-import { openDatabase, type Database } from "./database.ts";
-import { isUnreached } from "./failures.ts";
+import { openDatabase, type Database } from "./server/database.ts";
+import { isUnreached } from "./server/failures.ts";
 import { findSecret } from "./installation-rows.ts";
-import { hasSchema, lookAtSchema } from "./migrations.ts";
+import { hasSchema, lookAtSchema } from "./server/migrations.ts";
 import { openPostgresStore } from "./postgres-store.ts";
 import { messageOf } from "../../platform/error-message.ts";
 

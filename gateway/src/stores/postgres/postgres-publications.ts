@@ -7,8 +7,8 @@ import {
   type ListedRow,
   type PublicationRow,
 } from "../publication-rows.ts";
-import type { Database } from "./database.ts";
-import type { Value } from "./query.ts";
+import type { Database } from "./server/database.ts";
+import type { Value } from "./server/query.ts";
 
 export function createPostgresPublications(db: Database): PublicationBook {
   const read = async (text: string, values: readonly Value[]) => {

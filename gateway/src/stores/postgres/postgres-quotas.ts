@@ -9,9 +9,9 @@ import {
 } from "../../ledger/quota-applications.ts";
 import { higherTier, type TierName } from "../../limits/tiers.ts";
 import { applicationColumns, applicationOf, type ApplicationRow } from "../quota-rows.ts";
-import type { Database } from "./database.ts";
-import { findEarlier } from "./find-earlier.ts";
-import type { Query } from "./query.ts";
+import type { Database } from "./server/database.ts";
+import { findEarlier } from "./ledger/find-earlier.ts";
+import type { Query } from "./server/query.ts";
 
 export function createPostgresQuotas(db: Database): QuotaBook {
   const file = async (query: Query, application: NewQuotaApplication): Promise<Filed> => {

@@ -1,7 +1,7 @@
 import type { SignInRecord, SignInRecords } from "../../grants/sign-in-records.ts";
 import { foundOf, recordsForgottenAtOnce, type RecordRow } from "../sign-in-rows.ts";
-import type { Database } from "./database.ts";
-import type { Query } from "./query.ts";
+import type { Database } from "./server/database.ts";
+import type { Query } from "./server/query.ts";
 
 export function createPostgresSignIns(db: Database): SignInRecords {
   return {

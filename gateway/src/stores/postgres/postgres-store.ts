@@ -3,9 +3,9 @@ import type { Recovery } from "../../ledger/ledger.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { TransitMap } from "../../platform/transit-map.ts";
 import type { OpeningEvents } from "../data-place.ts";
-import { openDatabase } from "./database.ts";
+import { openDatabase } from "./server/database.ts";
 import { claimSecret, findSecret } from "./installation-rows.ts";
-import { checkVersion, migrate } from "./migrations.ts";
+import { checkVersion, migrate } from "./server/migrations.ts";
 import { createPostgresAccounts } from "./postgres-accounts.ts";
 import { createPostgresApprovals } from "./postgres-approvals.ts";
 import { createPostgresAuditor } from "./postgres-audit.ts";
@@ -19,7 +19,7 @@ import { createPostgresQuotas } from "./postgres-quotas.ts";
 import { createPostgresSignIns } from "./postgres-sign-ins.ts";
 import { createPostgresTasks } from "./postgres-tasks.ts";
 import { createPostgresUsage } from "./postgres-usage.ts";
-import { createRuns, deadAfterUsualMs } from "./runs.ts";
+import { createRuns, deadAfterUsualMs } from "./ledger/runs.ts";
 
 export interface PostgresStoreOptions extends Partial<OpeningEvents> {
   readonly url: string;

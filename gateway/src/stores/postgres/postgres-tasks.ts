@@ -2,8 +2,8 @@ import type { PlacedTask, Task } from "../../ledger/task-record.ts";
 import type { TaskBook } from "../../tasks/task-book.ts";
 import { beginPatienceMs } from "../patience.ts";
 import { readClaimed, readTask, unaskedGraceMs, type TaskRow } from "../task-record-rows.ts";
-import type { Database } from "./database.ts";
-import type { Query, Value } from "./query.ts";
+import type { Database } from "./server/database.ts";
+import type { Query, Value } from "./server/query.ts";
 
 // Every change is one statement that names its own conditions: of two nodes that come at once, the second waits for the
 // first, and Postgres asks the conditions again of the row that the first left behind.

@@ -16,8 +16,8 @@ import {
   type SumsRow,
   type UsageGroups,
 } from "../usage-rows.ts";
-import type { Database } from "./database.ts";
-import type { Query, Value } from "./query.ts";
+import type { Database } from "./server/database.ts";
+import type { Query, Value } from "./server/query.ts";
 
 export function createPostgresUsage(db: Database): UsageBook {
   return {

@@ -1,13 +1,13 @@
 // What a batch of the ledger writes: whole tables as JSON, so that a batch of any size is a handful of statements.
 
-import type { IdempotencyClaim } from "../../ledger/ledger.ts";
-import type { NewTask, TaskEnd } from "../../ledger/task-record.ts";
-import type { Quantities } from "../../prices/quantities.ts";
-import type { CallEnd, HeldCall } from "../held-call.ts";
-import type { AccountSums, BoundSums, Sums } from "../sums.ts";
-import { bucketFigures, bucketWidthsSeconds, type Bucket } from "../usage-buckets.ts";
-import type { Write } from "./database.ts";
-import { hexOf, jsonOf } from "./json-rows.ts";
+import type { IdempotencyClaim } from "../../../ledger/ledger.ts";
+import type { NewTask, TaskEnd } from "../../../ledger/task-record.ts";
+import type { Quantities } from "../../../prices/quantities.ts";
+import type { CallEnd, HeldCall } from "../../held-call.ts";
+import type { AccountSums, BoundSums, Sums } from "../../sums.ts";
+import { bucketFigures, bucketWidthsSeconds, type Bucket } from "../../usage-buckets.ts";
+import type { Write } from "../server/database.ts";
+import { hexOf, jsonOf } from "../server/json-rows.ts";
 
 export interface Changes {
   readonly sums: Sums;

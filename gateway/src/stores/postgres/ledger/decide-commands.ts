@@ -1,9 +1,9 @@
 // What becomes of the commands of a batch, in the order in which they came. Nothing is read or written here.
 
-import type { HoldRequest, HoldResult, Release, Resolved } from "../../ledger/ledger.ts";
-import { createWhyNotHeld } from "../../ledger/why-not-held.ts";
-import type { Quantities } from "../../prices/quantities.ts";
-import type { Terms } from "../../prices/terms.ts";
+import type { HoldRequest, HoldResult, Release, Resolved } from "../../../ledger/ledger.ts";
+import { createWhyNotHeld } from "../../../ledger/why-not-held.ts";
+import type { Quantities } from "../../../prices/quantities.ts";
+import type { Terms } from "../../../prices/terms.ts";
 import {
   callEndOf,
   chargeTo,
@@ -17,9 +17,9 @@ import {
   pricesAsText,
   type EndState,
   type Ending,
-} from "../call-ends.ts";
-import type { HeldCall } from "../held-call.ts";
-import { createSums } from "../sums.ts";
+} from "../../call-ends.ts";
+import type { HeldCall } from "../../held-call.ts";
+import { createSums } from "../../sums.ts";
 import { callIdOf, type Decided, type LedgerCommand } from "./ledger-command.ts";
 import type { CallFacts, LedgerFacts } from "./ledger-facts.ts";
 import type { Changes } from "./ledger-rows.ts";

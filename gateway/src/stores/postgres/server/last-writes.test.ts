@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { StoreBusy, StoreFull } from "../../ledger/store-errors.ts";
+import { StoreBusy, StoreFull } from "../../../ledger/store-errors.ts";
 import { createLastWrites } from "./last-writes.ts";
 
 function openWrites() {

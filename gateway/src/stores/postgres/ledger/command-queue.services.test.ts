@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
-import { withNodes } from "../../../../test/services/postgres-nodes.ts";
+import { withNodes } from "../../../../../test/services/postgres-nodes.ts";
 import {
   becomes,
   holdRequest,
   middayMs,
   releaseOf,
   settlementOf,
-} from "../../ledger/conformance/shared-conformance.ts";
-import { TransitMap } from "../../platform/transit-map.ts";
-import { openDatabase } from "./database.ts";
+} from "../../../ledger/conformance/shared-conformance.ts";
+import { TransitMap } from "../../../platform/transit-map.ts";
+import { openDatabase } from "../server/database.ts";
 import { createRuns } from "./runs.ts";
 import { createCommandQueue } from "./command-queue.ts";
 

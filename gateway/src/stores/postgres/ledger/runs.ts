@@ -1,7 +1,7 @@
-import type { Database } from "./database.ts";
-import { checkVersion } from "./migrations.ts";
-import { jsonOf } from "./json-rows.ts";
-import type { Query } from "./query.ts";
+import type { Database } from "../server/database.ts";
+import { checkVersion } from "../server/migrations.ts";
+import { jsonOf } from "../server/json-rows.ts";
+import type { Query } from "../server/query.ts";
 
 /**
  * Which processes serve. Each has a run, whose beats it makes grow as long as it lives. Whoever has watched a run for a

@@ -1,5 +1,5 @@
-import type { HoldResult, Resolved } from "../../ledger/ledger.ts";
-import { InDoubt, StoreBusy } from "../../ledger/store-errors.ts";
+import type { HoldResult, Resolved } from "../../../ledger/ledger.ts";
+import { InDoubt, StoreBusy } from "../../../ledger/store-errors.ts";
 import type { LedgerCommand } from "./ledger-command.ts";
 
 /** A command, and who waits for its answer. */

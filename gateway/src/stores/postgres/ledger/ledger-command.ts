@@ -1,4 +1,4 @@
-import type { HoldRequest, HoldResult, Release, Resolved, Settlement } from "../../ledger/ledger.ts";
+import type { HoldRequest, HoldResult, Release, Resolved, Settlement } from "../../../ledger/ledger.ts";
 
 /** One thing that the ledger is told to do. */
 export type LedgerCommand =

@@ -1,12 +1,12 @@
-import type { OpeningEvents } from "../data-place.ts";
-import type { MovedRows, NewBooks, OldBooks, TableRows } from "../move-books.ts";
+import type { OpeningEvents } from "../../data-place.ts";
+import type { MovedRows, NewBooks, OldBooks, TableRows } from "../../move-books.ts";
 import { openDatabase, type Database } from "./database.ts";
-import { claimSecretIn } from "./installation-rows.ts";
+import { claimSecretIn } from "../installation-rows.ts";
 import { hexOf, jsonOf } from "./json-rows.ts";
 import { migrate } from "./migrations.ts";
-import { auditBooks } from "./postgres-audit.ts";
-import { naming } from "./postgres-place.ts";
-import { deadAfterUsualMs } from "./runs.ts";
+import { auditBooks } from "../postgres-audit.ts";
+import { naming } from "../postgres-place.ts";
+import { deadAfterUsualMs } from "../ledger/runs.ts";
 import type { Query } from "./query.ts";
 
 interface Parts extends OpeningEvents {

@@ -1,6 +1,6 @@
 import type { ReservedSQL } from "bun";
-import { InDoubt } from "../../ledger/store-errors.ts";
-import { patienceOfCallersMs } from "../patience.ts";
+import { InDoubt } from "../../../ledger/store-errors.ts";
+import { patienceOfCallersMs } from "../../patience.ts";
 import {
   openConnections,
   statementMs,

@@ -1,5 +1,5 @@
-import type { Quantities } from "../../prices/quantities.ts";
-import { TransitMap } from "../../platform/transit-map.ts";
+import type { Quantities } from "../../../prices/quantities.ts";
+import { TransitMap } from "../../../platform/transit-map.ts";
 
 /** What is noted of calls under way: when they were sent, and how far they are. Nobody waits for it to be written. */
 export interface CallNotes {

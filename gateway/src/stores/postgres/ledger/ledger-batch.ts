@@ -1,10 +1,10 @@
-import type { HoldRequest } from "../../ledger/ledger.ts";
-import type { Decision } from "./database.ts";
+import type { HoldRequest } from "../../../ledger/ledger.ts";
+import type { Decision } from "../server/database.ts";
 import { decideCommands, type Batch, type KnownKey, type Postable } from "./decide-commands.ts";
 import { callIdOf, type Decided, type LedgerCommand } from "./ledger-command.ts";
 import { readFacts, type LedgerFacts } from "./ledger-facts.ts";
 import { writesOf } from "./ledger-rows.ts";
-import type { Query } from "./query.ts";
+import type { Query } from "../server/query.ts";
 
 /** Which accounts a batch locks, and how. */
 interface Locks {

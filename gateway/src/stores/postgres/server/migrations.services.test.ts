@@ -1,11 +1,11 @@
 import { SQL } from "bun";
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { openTestDatabase, type TestDatabase } from "../../../../test/services/postgres.ts";
-import { openNode } from "../../../../test/services/postgres-nodes.ts";
+import { openTestDatabase, type TestDatabase } from "../../../../../test/services/postgres.ts";
+import { openNode } from "../../../../../test/services/postgres-nodes.ts";
 import { openDatabase, type Database } from "./database.ts";
 import { migrate, migrations } from "./migrations.ts";
-import { auditBooks } from "./postgres-audit.ts";
-import { postgresPlace } from "./postgres-place.ts";
+import { auditBooks } from "../postgres-audit.ts";
+import { postgresPlace } from "../postgres-place.ts";
 
 /** As a later version would have them. */
 const later = [...migrations, "ALTER TABLE account ADD COLUMN motto text"];

@@ -1,7 +1,7 @@
-import type { EarlierCall, IdempotencyClaim } from "../../ledger/ledger.ts";
+import type { EarlierCall, IdempotencyClaim } from "../../../ledger/ledger.ts";
 import { nothingWanted } from "./fact-rows.ts";
 import { readFacts } from "./ledger-facts.ts";
-import type { Query } from "./query.ts";
+import type { Query } from "../server/query.ts";
 
 /**
  * Which request of an account has an idempotency key, paid for or not. Whoever takes a key locks its account first, so that

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { withNodes } from "../../../../test/services/postgres-nodes.ts";
-import { holdRequest } from "../../ledger/conformance/shared-conformance.ts";
-import { openDatabase } from "./database.ts";
+import { withNodes } from "../../../../../test/services/postgres-nodes.ts";
+import { holdRequest } from "../../../ledger/conformance/shared-conformance.ts";
+import { openDatabase } from "../server/database.ts";
 import { decideBatch } from "./ledger-batch.ts";
 import { createRuns } from "./runs.ts";
 

@@ -1,6 +1,6 @@
-import type { RecoveredCharge, Recovery, Release, Resolved } from "../../ledger/ledger.ts";
-import { chargesByOperation } from "../recovered-charges.ts";
-import type { Database } from "./database.ts";
+import type { RecoveredCharge, Recovery, Release, Resolved } from "../../../ledger/ledger.ts";
+import { chargesByOperation } from "../../recovered-charges.ts";
+import type { Database } from "../server/database.ts";
 
 const orphansAtOnce = 200;
 

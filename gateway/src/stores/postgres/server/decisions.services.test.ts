@@ -2,11 +2,11 @@
 
 import { SQL } from "bun";
 import { afterEach, expect, test } from "bun:test";
-import { openTestDatabase } from "../../../../test/services/postgres.ts";
-import { createTerms } from "../../prices/terms.ts";
+import { openTestDatabase } from "../../../../../test/services/postgres.ts";
+import { createTerms } from "../../../prices/terms.ts";
 import { openDatabase, type Decision, type Write } from "./database.ts";
 import { migrate } from "./migrations.ts";
-import { openPostgresStore } from "./postgres-store.ts";
+import { openPostgresStore } from "../postgres-store.ts";
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { until } from "../../../../test/support/until.ts";
-import { releaseOf } from "../../ledger/conformance/shared-conformance.ts";
-import { TransitMap } from "../../platform/transit-map.ts";
-import type { Database } from "./database.ts";
-import type { Query } from "./query.ts";
+import { until } from "../../../../../test/support/until.ts";
+import { releaseOf } from "../../../ledger/conformance/shared-conformance.ts";
+import { TransitMap } from "../../../platform/transit-map.ts";
+import type { Database } from "../server/database.ts";
+import type { Query } from "../server/query.ts";
 import { createCommandQueue } from "./command-queue.ts";
 
 /** Longer than notes wait for a transaction that comes anyway. */

@@ -1,6 +1,6 @@
 import { SQL } from "bun";
-import { InDoubt, NotWritten, StoreBusy, StoreFull, StoreRefuses } from "../../ledger/store-errors.ts";
-import { codeOf } from "../../platform/error-code.ts";
+import { InDoubt, NotWritten, StoreBusy, StoreFull, StoreRefuses } from "../../../ledger/store-errors.ts";
+import { codeOf } from "../../../platform/error-code.ts";
 
 /** What the server said, as its five letters; empty when it did not get to say anything. */
 const sqlState = (error: unknown): string => (error instanceof SQL.PostgresError ? (error.errno ?? "") : "");

@@ -1,14 +1,14 @@
-import { checkApproval, type ApprovalStanding } from "../../approvals/check-approval.ts";
-import type { BudgetSpan } from "../../keys/budget-window.ts";
-import type { CallOutcome, CallState } from "../../ledger/call-record.ts";
-import { keepsKey } from "../../ledger/idempotency-key.ts";
-import type { EarlierCall, IdempotencyClaim } from "../../ledger/ledger.ts";
-import type { BoundStanding, HoldFacts } from "../../ledger/why-not-held.ts";
-import type { Micros } from "../../platform/money.ts";
-import { heldCallOf } from "../held-call-rows.ts";
-import type { HeldCall } from "../held-call.ts";
-import { dayStartMs } from "../sums.ts";
-import { earlierUnpaid, type UnpaidClaimRow } from "../unpaid-claims.ts";
+import { checkApproval, type ApprovalStanding } from "../../../approvals/check-approval.ts";
+import type { BudgetSpan } from "../../../keys/budget-window.ts";
+import type { CallOutcome, CallState } from "../../../ledger/call-record.ts";
+import { keepsKey } from "../../../ledger/idempotency-key.ts";
+import type { EarlierCall, IdempotencyClaim } from "../../../ledger/ledger.ts";
+import type { BoundStanding, HoldFacts } from "../../../ledger/why-not-held.ts";
+import type { Micros } from "../../../platform/money.ts";
+import { heldCallOf } from "../../held-call-rows.ts";
+import type { HeldCall } from "../../held-call.ts";
+import { dayStartMs } from "../../sums.ts";
+import { earlierUnpaid, type UnpaidClaimRow } from "../../unpaid-claims.ts";
 import {
   readFactRows,
   type AccountRow,
@@ -21,8 +21,8 @@ import {
   type Wanted,
   type WindowRow,
 } from "./fact-rows.ts";
-import { hexOf } from "./json-rows.ts";
-import type { Query } from "./query.ts";
+import { hexOf } from "../server/json-rows.ts";
+import type { Query } from "../server/query.ts";
 
 /** Where an account stands; the batch moves these figures as it decides. */
 interface AccountFacts {

@@ -1,4 +1,4 @@
-import { InDoubt, NotWritten } from "../../ledger/store-errors.ts";
+import { InDoubt, NotWritten } from "../../../ledger/store-errors.ts";
 import { isInTheWay } from "./failures.ts";
 
 /**

@@ -1,12 +1,12 @@
 // What a batch of writes has to know before it decides, read in one round trip with everything locked that decides.
 
-import { budgetSpan } from "../../keys/budget-window.ts";
-import type { CallOutcome, CallState } from "../../ledger/call-record.ts";
-import type { WantedHold } from "../../ledger/ledger.ts";
-import type { HeldRow } from "../held-call-rows.ts";
-import type { UnpaidClaimRow } from "../unpaid-claims.ts";
-import { hexOf, jsonOf } from "./json-rows.ts";
-import type { Query } from "./query.ts";
+import { budgetSpan } from "../../../keys/budget-window.ts";
+import type { CallOutcome, CallState } from "../../../ledger/call-record.ts";
+import type { WantedHold } from "../../../ledger/ledger.ts";
+import type { HeldRow } from "../../held-call-rows.ts";
+import type { UnpaidClaimRow } from "../../unpaid-claims.ts";
+import { hexOf, jsonOf } from "../server/json-rows.ts";
+import type { Query } from "../server/query.ts";
 
 /** What a batch is about. */
 export interface Wanted {
