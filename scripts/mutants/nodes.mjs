@@ -5,6 +5,7 @@
 const stores = "gateway/src/stores";
 const postgres = `${stores}/postgres`;
 const facts = `${postgres}/ledger/ledger-facts.ts`;
+const bounds = `${postgres}/ledger/bound-facts.ts`;
 const commands = `${postgres}/ledger/decide-commands.ts`;
 const nodes = [`${postgres}/postgres-nodes.services.test.ts`];
 const faults = [`${postgres}/postgres-faults.services.test.ts`];
@@ -17,8 +18,8 @@ export const mutants = [
   {
     name: "nodes: accounts are decided by without being locked",
     file: `${postgres}/ledger/fact-rows.ts`,
-    find: 'const forUpdate = lock === "none" ? "" : "FOR NO KEY UPDATE";',
-    replace: 'const forUpdate = "";',
+    find: '${lockOf("FOR NO KEY UPDATE", lock)} ${lock === "skip" ? "SKIP LOCKED" : ""}',
+    replace: "",
     tests: nodes,
     only: "exactly as many are held as the key's budget allows",
   },
@@ -32,7 +33,7 @@ export const mutants = [
   },
   {
     name: "nodes: what a batch holds is forgotten for the rest of it",
-    file: facts,
+    file: bounds,
     find: "        bound.heldMicros += heldMicros;\n",
     replace: "",
     tests: nodes,
@@ -56,7 +57,7 @@ export const mutants = [
   },
   {
     name: "nodes: a grant's day does not count what is held",
-    file: facts,
+    file: bounds,
     find: "      if (call.grantId !== null) bounds.push(grantDay(call.grantId, dayStartMs(call.createdAtMs)));\n",
     replace: "",
     tests: nodes,
@@ -65,7 +66,7 @@ export const mutants = [
   {
     name: "nodes: tasks that a batch opens are not counted",
     file: facts,
-    find: "openTask: (keyId) => void open.set(keyId, (open.get(keyId) ?? 0) + 1),",
+    find: "openTask: (keyId) => void openTasks.set(keyId, (openTasks.get(keyId) ?? 0) + 1),",
     replace: "openTask: () => {},",
     tests: nodes,
     only: "exactly as many begin a task as the key may have open",

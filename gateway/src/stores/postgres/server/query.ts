@@ -3,3 +3,6 @@ export type Value = string | number | bigint | boolean | Uint8Array | null | rea
 
 /** Runs one statement. Whole numbers of eight bytes come back as bigint. */
 export type Query = <Row>(text: string, values?: readonly Value[]) => Promise<readonly Row[]>;
+
+/** What is found by asking nothing, without a round trip. */
+export const noRows: Promise<readonly never[]> = Promise.resolve([]);
