@@ -7,10 +7,10 @@ const ledgerTests = ["gateway/src/stores/sqlite/sqlite-ledger.test.ts"];
 export const mutants = [
   {
     name: "a write is acknowledged before it is committed",
-    file: "gateway/src/stores/sqlite/file/group-commit.ts",
-    find: "      parts.beforeCommit();\n      end();",
+    file: "gateway/src/stores/sqlite/file/commit-batch.ts",
+    find: "      parts.beforeCommit();\n      commitNow();",
     replace:
-      "      parts.beforeCommit();\n      batch.forEach((queued, index) => queued.waiting.resolve(results[index] as never));\n      setTimeout(end, 50);",
+      "      parts.beforeCommit();\n      for (const write of writes) write.tell();\n      setTimeout(commitNow, 50);",
     tests: ["gateway/src/stores/sqlite/file/group-commit.test.ts"],
   },
   {
@@ -354,7 +354,7 @@ export const mutants = [
   },
   {
     name: "what is written beside a slow disk's work is not waited for any more once it is quick",
-    file: "gateway/src/stores/sqlite/file/group-commit.ts",
+    file: "gateway/src/stores/sqlite/file/commit-batch.ts",
     find: 'parts.db.run("PRAGMA synchronous = FULL");',
     replace: "",
     tests: ["gateway/src/stores/sqlite/file/group-commit-disks.test.ts"],
