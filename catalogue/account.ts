@@ -61,7 +61,7 @@ export const usageGet = defineOperation({
     },
   },
   price: free,
-  answer: (input, asker, books) => {
+  answer: (input, asker, selfService) => {
     const { start_time: startSeconds, end_time: endAsked } = input.query;
     const nowSeconds = Math.floor(asker.nowMs / 1000);
     // The running second counts too: a call that was just answered is in the report.
@@ -74,7 +74,7 @@ export const usageGet = defineOperation({
     if ((endAsked ?? nowSeconds) - startSeconds > reportDaysMax * secondsPerDay) {
       refuse("invalid_parameters", `the window must not be longer than ${reportDaysMax} days`);
     }
-    return books.usage(asker, { startSeconds, endSeconds: endAsked ?? endUsual });
+    return selfService.usage(asker, { startSeconds, endSeconds: endAsked ?? endUsual });
   },
 });
 
@@ -89,7 +89,7 @@ export const creditsBalance = defineOperation({
   response: balance,
   example: {},
   price: free,
-  answer: (_input, asker, books) => books.balance(asker),
+  answer: (_input, asker, selfService) => selfService.balance(asker),
 });
 
 export const requestsGet = defineOperation({
@@ -104,8 +104,8 @@ export const requestsGet = defineOperation({
   response: receipt,
   refuses: ["request_not_found"],
   price: free,
-  answer: async (input, asker, books) => {
-    const receipt = await books.receipt(asker, input.params["request_id"] ?? "");
+  answer: async (input, asker, selfService) => {
+    const receipt = await selfService.receipt(asker, input.params["request_id"] ?? "");
     return receipt ?? refuse("request_not_found", "there is no such request in this account");
   },
 });
@@ -150,7 +150,7 @@ export const requestsList = defineOperation({
       .describe("Only the call made under this key: what became of it, without asking for it again."),
   }),
   price: free,
-  answer: async ({ query }, asker, books) => {
+  answer: async ({ query }, asker, selfService) => {
     const { start_time: startSeconds = 0, end_time: endSeconds = Infinity } = query;
     if (endSeconds <= startSeconds) refuse("invalid_parameters", "end_time must be after start_time");
     if (query.idempotency_key !== undefined) {
@@ -160,7 +160,7 @@ export const requestsList = defineOperation({
           field: "cursor",
         });
       }
-      const page = await books.receiptByKey(asker, query.idempotency_key);
+      const page = await selfService.receiptByKey(asker, query.idempotency_key);
       const data = page.data.filter(
         (call) =>
           fits(operation_id, call.operation_id) &&
@@ -174,12 +174,12 @@ export const requestsList = defineOperation({
       return { ...page, data };
     }
     // Any text sorts somewhere among the ids, but only an id of this list is a place in it.
-    if (query.cursor !== undefined && !(await books.receipt(asker, query.cursor))) {
+    if (query.cursor !== undefined && !(await selfService.receipt(asker, query.cursor))) {
       refuse("invalid_parameters", "cursor: expected the next_cursor of the page before", {
         field: "cursor",
       });
     }
-    return books.receipts(asker, {
+    return selfService.receipts(asker, {
       limit: query.limit ?? pageSizeUsual,
       before: query.cursor,
       madeFromMs: query.start_time && query.start_time * 1000,

@@ -22,7 +22,7 @@ export const limitsGet = defineOperation({
   response: limitsReport,
   example: {},
   price: free,
-  answer: (_input, asker, books) => books.limits(asker),
+  answer: (_input, asker, selfService) => selfService.limits(asker),
 });
 
 const names = z.array(z.string().min(1).max(200)).max(listMax);
@@ -55,8 +55,8 @@ export const limitsRequestsCreate = defineOperation({
     body: { expected_rpm: 2_000, expected_tpm: 500_000, models: ["gpt-4o"], use_case: "Nightly summaries." },
   },
   price: free,
-  answer: async ({ body }, asker, books) => {
-    const filed = await books.applyForQuota(asker, {
+  answer: async ({ body }, asker, selfService) => {
+    const filed = await selfService.applyForQuota(asker, {
       expectedRpm: body.expected_rpm,
       expectedTpm: body.expected_tpm,
       models: body.models ?? [],

@@ -102,8 +102,8 @@ export const linkStart = defineOperation({
     "idempotency_key_reused",
   ],
   price: free,
-  answer: async ({ body }, asker, books) => {
-    const begun = await books.beginLink(asker, body.scopes ?? defaultScopes);
+  answer: async ({ body }, asker, selfService) => {
+    const begun = await selfService.beginLink(asker, body.scopes ?? defaultScopes);
     if (begun.kind === "idempotency_conflict") return refuseEarlier(begun.earlier);
     return {
       auth_url: begun.authUrl,
@@ -124,7 +124,7 @@ export const linksList = defineOperation({
   response: z.object({ object: z.literal("list"), data: z.array(link) }).meta({ id: "LinkList" }),
   example: {},
   price: free,
-  answer: async (_input, asker, books) => ({ object: "list", data: await books.links(asker) }),
+  answer: async (_input, asker, selfService) => ({ object: "list", data: await selfService.links(asker) }),
 });
 
 export const linksRevoke = defineOperation({
@@ -138,8 +138,8 @@ export const linksRevoke = defineOperation({
   response: linkEnded,
   refuses: ["link_not_found"],
   price: free,
-  answer: async ({ params }, asker, books) =>
-    (await books.revokeLink(asker, params["link_id"] ?? "")) ??
+  answer: async ({ params }, asker, selfService) =>
+    (await selfService.revokeLink(asker, params["link_id"] ?? "")) ??
     refuse("link_not_found", "there is no such link that this key could end"),
 });
 

@@ -1,5 +1,5 @@
 import { defineOperation, free, refuse } from "../gateway/src/operation/define-operation.ts";
-import type { ModelListing } from "../gateway/src/operation/books.ts";
+import type { ModelListing } from "../gateway/src/operation/self-service.ts";
 import { geminiModel, geminiModelList, model as modelAnswer, modelList } from "./answers/own-answers.ts";
 
 export const modelsList = defineOperation({
@@ -14,8 +14,8 @@ export const modelsList = defineOperation({
   response: modelList,
   example: {},
   price: free,
-  answer: async (_input, asker, books) => {
-    const data = books.models(asker).map(inOpenAiAndAnthropic);
+  answer: async (_input, asker, selfService) => {
+    const data = selfService.models(asker).map(inOpenAiAndAnthropic);
     const [first, last] = [data.at(0), data.at(-1)];
     return { object: "list", data, has_more: false, first_id: first?.id ?? null, last_id: last?.id ?? null };
   },
@@ -36,8 +36,8 @@ export const modelsGet = defineOperation({
   refuses: ["model_not_found"],
   example: { params: { id: "gpt-4o-mini" } },
   price: free,
-  answer: async ({ params }, asker, books) => {
-    const model = books.models(asker).find(({ id }) => id === params["id"]);
+  answer: async ({ params }, asker, selfService) => {
+    const model = selfService.models(asker).find(({ id }) => id === params["id"]);
     return model ? inOpenAiAndAnthropic(model) : noSuchModel();
   },
 });
@@ -53,8 +53,8 @@ export const modelsListGemini = defineOperation({
   response: geminiModelList,
   example: {},
   price: free,
-  answer: async (_input, asker, books) => ({
-    models: books.models(asker).filter(converses).map(inGemini),
+  answer: async (_input, asker, selfService) => ({
+    models: selfService.models(asker).filter(converses).map(inGemini),
   }),
 });
 
@@ -73,9 +73,9 @@ export const modelsGetGemini = defineOperation({
   refuses: ["model_not_found", "unknown_endpoint"],
   example: { params: { id: "gemini-2.5-flash" } },
   price: free,
-  answer: async ({ params }, asker, books) => {
+  answer: async ({ params }, asker, selfService) => {
     const { id: wanted = "" } = params;
-    const model = books.models(asker).find(({ id }) => id === wanted);
+    const model = selfService.models(asker).find(({ id }) => id === wanted);
     if (model && converses(model)) return inGemini(model);
     // What follows a colon is a verb in this dialect, unless it belongs to a model's name.
     return wanted.includes(":") ? refuse("unknown_endpoint", "api endpoint not found") : noSuchModel();

@@ -1,6 +1,6 @@
 // The two writes of a call, with nothing around them.
 
-import type { Store } from "../../gateway/src/books/store.ts";
+import type { Store } from "../../gateway/src/store/store.ts";
 import { createTerms } from "../../gateway/src/prices/terms.ts";
 import { openAccount, plentyMicros, type OpenedAccount } from "./tollgate-server.ts";
 

@@ -1,7 +1,7 @@
 // How many calls a second a store holds and settles for so many callers, with nothing around it, and what that costs. Run
 // as a program it does so; imported it starts such programs, one or several on the same store.
 
-import type { Store } from "../../gateway/src/books/store.ts";
+import type { Store } from "../../gateway/src/store/store.ts";
 import { openPostgresStore } from "../../gateway/src/stores/postgres/postgres-store.ts";
 import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
 import { cpuSecondsBetween, readCpu } from "./cpu.ts";

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createKeySecret } from "../../gateway/src/keys/key-format.ts";
 import { createSecrets } from "../../gateway/src/keys/secrets.ts";
-import type { Store } from "../../gateway/src/books/store.ts";
+import type { Store } from "../../gateway/src/store/store.ts";
 import { openBunProcess, type BunProcess } from "./bun-process.ts";
 import { findFreePort } from "../../test/support/free-port.ts";
 

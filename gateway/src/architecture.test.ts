@@ -23,7 +23,8 @@ const domain = [
   "offer",
   "links",
   "contract",
-  "books",
+  "store",
+  "self-service",
 ];
 
 /** Each room and the rooms it may import from, besides itself. */

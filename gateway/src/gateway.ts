@@ -13,7 +13,7 @@ import { startTaskWorker } from "./doors/worker/task-worker.ts";
 import { createFrontDoor } from "./front-door.ts";
 import type { Secrets } from "./keys/secrets.ts";
 import { tellRecovery } from "./ledger/tell-recovery.ts";
-import type { Store } from "./books/store.ts";
+import type { Store } from "./store/store.ts";
 import type { PlatformClient } from "./links/platform-client.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { bringIntoForce } from "./offer/in-force.ts";

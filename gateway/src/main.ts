@@ -22,7 +22,7 @@ import {
 import { createOutput } from "./host/output.ts";
 import { openReloads } from "./host/reload-on-change.ts";
 import type { Secrets } from "./keys/secrets.ts";
-import type { Store } from "./books/store.ts";
+import type { Store } from "./store/store.ts";
 import { createOffer } from "./offer/create-offer.ts";
 import { loadCatalogue, type Catalogue } from "./operation/catalogue.ts";
 import { systemBytes } from "./platform/chance.ts";

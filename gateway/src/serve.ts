@@ -20,7 +20,7 @@ import type { Listen, Listening } from "./host/listen.ts";
 import type { Reloads } from "./host/reload-on-change.ts";
 import { createSandboxes, type Sandboxes } from "./host/sandboxes.ts";
 import type { Secrets } from "./keys/secrets.ts";
-import type { Store } from "./books/store.ts";
+import type { Store } from "./store/store.ts";
 import type { PlatformClient } from "./links/platform-client.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { exampleRequest, type ExampleRequest } from "./offer/examples/example-request.ts";

@@ -102,7 +102,7 @@ export const mutants = [
   },
   {
     name: "a link that is one too many uses up the key's requests",
-    file: "gateway/src/call/steps/answer-from-books.ts",
+    file: "gateway/src/call/steps/answer-self-service.ts",
     find: "if (error instanceof CallRefused && error.status === 429) await returnCounted(call, gate);",
     replace: "",
     tests: ["test/links/links.test.ts"],

@@ -311,7 +311,7 @@ export const mutants = [
   },
   {
     name: "a client that was signed in sees the links of every key",
-    file: "gateway/src/books/create-books.ts",
+    file: "gateway/src/self-service/create-self-service.ts",
     find: "const all = await links.list(seenBy(asker));",
     replace: "const all = await links.list(reportedTo(asker));",
     tests: ["test/links/links.test.ts"],

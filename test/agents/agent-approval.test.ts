@@ -5,7 +5,7 @@ import { describe, expect, test } from "bun:test";
 import { errorOf, useTool, type ToolResult } from "./agent-client.ts";
 import { snapshotMicros, tagMicros } from "./agent-purchases.ts";
 import { canAsk, cheap, config, creditUsd, dear, useApprovals, yes, type Handle } from "./approvals.ts";
-import type { Store } from "../../gateway/src/books/store.ts";
+import type { Store } from "../../gateway/src/store/store.ts";
 import { InDoubt } from "../../gateway/src/ledger/store-errors.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";

@@ -5,7 +5,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Store } from "../../gateway/src/books/store.ts";
+import type { Store } from "../../gateway/src/store/store.ts";
 import { InDoubt, StoreBusy } from "../../gateway/src/ledger/store-errors.ts";
 import { askModern, errorOf, openOldClient, useTool } from "./agent-client.ts";
 import { snapshot, snapshotMicros, usePurchases, video } from "./agent-purchases.ts";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { parseConfig } from "../../gateway/src/config/load-config.ts";
-import type { Store } from "../../gateway/src/books/store.ts";
+import type { Store } from "../../gateway/src/store/store.ts";
 import type { Answer } from "../doubles/scripted-answer.ts";
 import {
   openAttackerListener,

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { StoreBusy } from "../../gateway/src/ledger/store-errors.ts";
-import type { Store } from "../../gateway/src/books/store.ts";
+import type { Store } from "../../gateway/src/store/store.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";

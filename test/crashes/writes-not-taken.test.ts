@@ -1,7 +1,7 @@
 // What the store did not take, for certain or as far as anybody knows: ends of calls, holds, applications.
 
 import { afterEach, describe, expect, test } from "bun:test";
-import type { Store } from "../../gateway/src/books/store.ts";
+import type { Store } from "../../gateway/src/store/store.ts";
 import { InDoubt, StoreBusy } from "../../gateway/src/ledger/store-errors.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import { json, type Refused } from "../support/answers.ts";

@@ -6,7 +6,7 @@ import { Database } from "bun:sqlite";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Store } from "../../gateway/src/books/store.ts";
+import type { Store } from "../../gateway/src/store/store.ts";
 import { systemClock, type Clock } from "../../gateway/src/platform/clock.ts";
 import { openPostgresStore } from "../../gateway/src/stores/postgres/postgres-store.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "../../gateway/src/stores/sqlite/sqlite-store.ts";

@@ -8,7 +8,7 @@ import { createGateway, type Gateway, type GatewayParts } from "../../gateway/sr
 import { createKeySecret } from "../../gateway/src/keys/key-format.ts";
 import type { Budget, KeyScope } from "../../gateway/src/keys/keys.ts";
 import { createSecrets } from "../../gateway/src/keys/secrets.ts";
-import type { Store } from "../../gateway/src/books/store.ts";
+import type { Store } from "../../gateway/src/store/store.ts";
 import type { TierName } from "../../gateway/src/limits/tiers.ts";
 import { createListen, type Listen } from "../../gateway/src/host/listen.ts";
 import { loadCatalogue } from "../../gateway/src/operation/catalogue.ts";

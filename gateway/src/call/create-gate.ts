@@ -1,13 +1,13 @@
 import type { Addresses } from "../config/addresses.ts";
 import { createCredentials } from "../keys/credentials.ts";
 import type { Secrets } from "../keys/secrets.ts";
-import type { Store } from "../books/store.ts";
+import type { Store } from "../store/store.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { createLinkDesk } from "../links/link-desk.ts";
 import type { PlatformClient } from "../links/platform-client.ts";
 import { createVault } from "../links/vault.ts";
 import type { Offer } from "../offer/offer.ts";
-import { createBooks } from "../books/create-books.ts";
+import { createSelfService } from "../self-service/create-self-service.ts";
 import type { Forwarder } from "../operation/forwarder.ts";
 import type { Clock } from "../platform/clock.ts";
 import { createDeadlines } from "../platform/deadlines.ts";
@@ -79,7 +79,13 @@ export function createGate(parts: Parts): Gate {
     random: parts.random,
     links,
     openAttempts,
-    books: createBooks({ store, limiter, links, offer, attemptsOf: (callId) => openAttempts.get(callId) }),
+    selfService: createSelfService({
+      store,
+      limiter,
+      links,
+      offer,
+      attemptsOf: (callId) => openAttempts.get(callId),
+    }),
     clock,
     deadlines: createDeadlines(clock.monotonicMs),
     log: parts.log,

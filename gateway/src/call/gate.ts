@@ -3,7 +3,7 @@ import type { Attempt } from "../ledger/call-record.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { LinkDesk } from "../links/link-desk.ts";
 import type { Limiter } from "../limits/limiter.ts";
-import type { Books } from "../operation/books.ts";
+import type { SelfService } from "../operation/self-service.ts";
 import type { Forwarder } from "../operation/forwarder.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
@@ -33,7 +33,7 @@ export interface Gate {
   readonly links: LinkDesk;
   /** From 0 to 1, 1 excluded: draws among upstreams by weight. */
   readonly random: () => number;
-  readonly books: Books;
+  readonly selfService: SelfService;
   /** What was tried so far for calls that take longer than most; the books hear of it with their end. */
   readonly openAttempts: TransitMap<readonly Attempt[]>;
   readonly clock: Clock;

@@ -7,7 +7,7 @@ import { answerAboutTask } from "./steps/about-task.ts";
 import { actForLink } from "./steps/act-for-link.ts";
 import { admit } from "./steps/admit.ts";
 import { answerFree } from "./steps/answer-free.ts";
-import { answerFromBooks } from "./steps/answer-from-books.ts";
+import { answerSelfService } from "./steps/answer-self-service.ts";
 import { authenticate, authenticateAgain } from "./steps/authenticate.ts";
 import { beginTask, findEarlierTask, loseLater } from "./steps/begin-task.ts";
 import type { Answer, Call } from "./call.ts";
@@ -57,7 +57,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   // A call is of the kind of its operation, whichever that is: a union, which the compiler does not make by itself.
   const valid = { call, operation, offered, input, caller, wishes } as ValidCall;
   if (asksAboutTask(valid)) return answerAboutTask(valid, gate);
-  if (!asksUpstream(valid)) return answerFromBooks(valid, gate);
+  if (!asksUpstream(valid)) return answerSelfService(valid, gate);
   const { operation: sold } = valid;
   if (sold.price.kind === "free") return answerFree(valid, gate);
 

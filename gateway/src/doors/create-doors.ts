@@ -4,7 +4,7 @@ import { ownOrigins, type Addresses } from "../config/addresses.ts";
 import type { ContractShelf } from "../contract/contract-shelf.ts";
 import type { SalesShelf } from "../contract/sales-shelf.ts";
 import type { Secrets } from "../keys/secrets.ts";
-import type { Store } from "../books/store.ts";
+import type { Store } from "../store/store.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import type { InForce } from "../offer/in-force.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -105,7 +105,7 @@ export function createDoors(parts: Parts): Doors {
     agents,
     linkPages: createLinkPages({ desk: gate.links, offer, baseUrl, bodies, newId, log: parts.log }),
     signIn,
-    account: createAccountDoor({ ...parts, ...forms, books: gate.books, config: mcp, offer }),
+    account: createAccountDoor({ ...parts, ...forms, selfService: gate.selfService, config: mcp, offer }),
     pages: createOperatorPages({
       metrics: parts.metrics,
       operatorToken: parts.operatorToken,

@@ -1,6 +1,6 @@
 import { createKeySecret } from "../keys/key-format.ts";
 import type { Secrets } from "../keys/secrets.ts";
-import type { Store } from "../books/store.ts";
+import type { Store } from "../store/store.ts";
 import { multiplierOne, type Micros } from "../platform/money.ts";
 
 interface Parts {

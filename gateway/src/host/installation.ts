@@ -1,6 +1,6 @@
 // What makes an installation one: its secret, the data that was written under it, and what several nodes must share.
 
-import type { Store } from "../books/store.ts";
+import type { Store } from "../store/store.ts";
 import type { Settings } from "../config/environment.ts";
 import { createSecrets, type Secrets } from "../keys/secrets.ts";
 import { systemBytes } from "../platform/chance.ts";

@@ -7,7 +7,7 @@ import { until } from "../../../test/support/until.ts";
 import { authenticate } from "../call/steps/authenticate.ts";
 import type { Call } from "../call/call.ts";
 import type { Gate } from "../call/gate.ts";
-import type { Store } from "../books/store.ts";
+import type { Store } from "../store/store.ts";
 import { createLog } from "../platform/log.ts";
 import { CallRefused } from "../platform/refusals.ts";
 import { createMemoryLimiter } from "../stores/memory-limiter.ts";

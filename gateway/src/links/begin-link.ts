@@ -1,7 +1,7 @@
 import type { IdempotencyClaim } from "../ledger/ledger.ts";
 import { refuseSuspended } from "../ledger/refuse-suspended.ts";
 import { toldOfLimit } from "../limits/hit-limit.ts";
-import type { LinkBegun } from "../operation/books.ts";
+import type { LinkBegun } from "../operation/self-service.ts";
 import { refuse } from "../platform/refusals.ts";
 import { absolute, digestOf, linkPaths, linkUpstreams, newToken } from "./link-parts.ts";
 import type { LinkParts, LinkUpstream } from "./link-parts.ts";

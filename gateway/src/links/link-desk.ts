@@ -1,4 +1,4 @@
-import type { LinkBegun } from "../operation/books.ts";
+import type { LinkBegun } from "../operation/self-service.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import { actAgain, actFor, type Acting, type ActRequest } from "./act-for.ts";
 import { beginLink, type LinkRequest } from "./begin-link.ts";

@@ -1,4 +1,4 @@
-import type { LinkReport } from "../operation/books.ts";
+import type { LinkReport } from "../operation/self-service.ts";
 import { isoTime } from "../platform/clock.ts";
 import type { Link } from "./links.ts";
 

@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
 import type { RecordedPrice } from "../ledger/ledger.ts";
-import type { ModelListing } from "../operation/books.ts";
+import type { ModelListing } from "../operation/self-service.ts";
 import type { Catalogue } from "../operation/catalogue.ts";
 import { isSold, type Operation } from "../operation/operation.ts";
 import { checkVia } from "./check-via.ts";

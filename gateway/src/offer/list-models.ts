@@ -1,6 +1,6 @@
 import { priceWordOf } from "../config/price-words.ts";
 import type { Allowed } from "../keys/allowed-names.ts";
-import type { ModelListing } from "../operation/books.ts";
+import type { ModelListing } from "../operation/self-service.ts";
 import type { ModelFacts } from "../operation/price-contract.ts";
 import { resolutionName } from "../operation/video-seconds.ts";
 import { usdFromPico, type Pico } from "../platform/money.ts";

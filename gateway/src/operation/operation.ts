@@ -3,7 +3,7 @@ import type { ConflictPrefix } from "../ledger/refuse-earlier.ts";
 import type { OperationLimits } from "../limits/call-limits.ts";
 import type { RefusalCode } from "../platform/refusals.ts";
 import type { Asker } from "./asker.ts";
-import type { Books } from "./books.ts";
+import type { SelfService } from "./self-service.ts";
 import type { CallInput } from "./call-input.ts";
 import type { ModelKind } from "./model-kind.ts";
 import type { PriceContract } from "./price-contract.ts";
@@ -32,7 +32,7 @@ export interface SoldOperation<Input = CallInput> extends Declared<Input> {
 
 /** An operation that the gateway answers from its own books. */
 export interface OwnOperation<Input = CallInput> extends Declared<Input> {
-  readonly answer: (input: Input, asker: Asker, books: Books) => Promise<unknown>;
+  readonly answer: (input: Input, asker: Asker, selfService: SelfService) => Promise<unknown>;
   /** It sends people to a platform, so it is offered only where one is set up that accounts can be linked at. */
   readonly beginsLinks?: true;
 }

@@ -1,5 +1,5 @@
-import type { SeenData } from "../books/seen-data.ts";
-import type { Store } from "../books/store.ts";
+import type { SeenData } from "../store/seen-data.ts";
+import type { Store } from "../store/store.ts";
 import type { Recovery } from "../ledger/ledger.ts";
 
 /** Where everything durable of an installation is kept, and what can be done about it besides using it. */

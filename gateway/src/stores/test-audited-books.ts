@@ -2,7 +2,7 @@
 
 import { expect } from "bun:test";
 import type { Budget } from "../keys/keys.ts";
-import type { Store } from "../books/store.ts";
+import type { Store } from "../store/store.ts";
 import type { Quantities } from "../prices/quantities.ts";
 import { createTerms, valuePico, type Terms } from "../prices/terms.ts";
 

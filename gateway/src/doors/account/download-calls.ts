@@ -18,10 +18,10 @@ import { readDayStartMs, grouped } from "./words.ts";
 const callsMax = 50_000;
 
 export async function downloadCalls(reader: Reader, query: URLSearchParams): Promise<Response> {
-  const { asker, books } = reader;
+  const { asker, selfService } = reader;
   const window = readWindow(query, asker.nowMs);
   if (!window) return wrongDays();
-  const { totals } = await books.usage(asker, window);
+  const { totals } = await selfService.usage(asker, window);
   if (totals.requests > callsMax) return tooMany(totals.requests);
   const calls = await readEnded(reader, window, totals.requests);
   if (!calls) return tooFar();
@@ -63,7 +63,7 @@ const pagesMax = 400;
  * through, the newest first, until as many are found as the usage report counts: then there are no more.
  */
 async function readEnded(
-  { asker, books }: Reader,
+  { asker, selfService }: Reader,
   { startSeconds, endSeconds }: UsageWindow,
   count: number,
 ): Promise<readonly Receipt[] | undefined> {
@@ -71,7 +71,7 @@ async function readEnded(
   let before: string | undefined;
   for (let pages = 0; found.length < count; pages++) {
     if (pages === pagesMax) return undefined;
-    const { data, next_cursor: next } = await books.receipts(asker, {
+    const { data, next_cursor: next } = await selfService.receipts(asker, {
       limit: pageSize,
       before,
       madeBeforeMs: endSeconds * 1000,

@@ -1,6 +1,6 @@
 import { accountPage } from "../../config/addresses.ts";
 import { windowWords } from "../../keys/budget-window.ts";
-import type { BalanceReport, Books, BudgetReport, LimitReport } from "../../operation/books.ts";
+import type { BalanceReport, SelfService, BudgetReport, LimitReport } from "../../operation/self-service.ts";
 import { dayAndMinute } from "../../platform/clock.ts";
 import type { UsageByGroup } from "../../usage/usage-by-group.ts";
 import type { UsageFigures, UsageReport } from "../../usage/usage-report.ts";
@@ -20,7 +20,7 @@ interface Overview {
   readonly week: Spent;
   readonly calls: CallsApart | undefined;
   readonly keys: { readonly shown: readonly KeySpent[]; readonly more: number } | undefined;
-  readonly limits: Awaited<ReturnType<Books["limits"]>>;
+  readonly limits: Awaited<ReturnType<SelfService["limits"]>>;
   readonly siteUrl: string;
 }
 

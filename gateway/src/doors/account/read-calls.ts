@@ -1,6 +1,6 @@
 import { seenBy } from "../../keys/seen-by.ts";
 import type { Receipt } from "../../ledger/receipt.ts";
-import type { ReceiptsWanted } from "../../operation/books.ts";
+import type { ReceiptsWanted } from "../../operation/self-service.ts";
 import type { Reader } from "./reader.ts";
 
 export interface CallsShown {
@@ -15,10 +15,10 @@ const callsPerPage = 50;
 
 /** The newest calls that the reader may see, from a place in the list or a moment on. */
 export async function readCalls(
-  { asker, books }: Reader,
+  { asker, selfService }: Reader,
   { before, madeBeforeMs }: Pick<ReceiptsWanted, "before" | "madeBeforeMs">,
 ): Promise<CallsShown> {
-  const { data, next_cursor: next } = await books.receipts(asker, {
+  const { data, next_cursor: next } = await selfService.receipts(asker, {
     limit: callsPerPage,
     before,
     madeBeforeMs,

@@ -2,10 +2,10 @@ import { AllowedNames } from "../../keys/allowed-names.ts";
 import type { Addresses } from "../../config/addresses.ts";
 import type { Key } from "../../keys/keys.ts";
 import type { Account } from "../../ledger/accounts.ts";
-import type { Store } from "../../books/store.ts";
+import type { Store } from "../../store/store.ts";
 import { limitsOfCaller } from "../../offer/limits-of-caller.ts";
 import type { Offer } from "../../offer/offer.ts";
-import type { Books } from "../../operation/books.ts";
+import type { SelfService } from "../../operation/self-service.ts";
 import type { Asker } from "../../operation/asker.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { FormParts } from "../people/form.ts";
@@ -14,8 +14,8 @@ import type { SignedInVisit } from "../people/with-person.ts";
 export interface ReaderParts extends FormParts {
   readonly addresses: Addresses;
   readonly store: Store;
-  /** The books that callers are answered from: what a page says, the API says too. */
-  readonly books: Books;
+  /** The one that callers are answered by: what a page says, the API says too. */
+  readonly selfService: SelfService;
   readonly offer: () => Offer;
   readonly clock: Clock;
   readonly newId: () => string;
@@ -29,13 +29,13 @@ export interface Reader {
   readonly csrf: string;
   readonly signedInAs: string;
   readonly store: Store;
-  readonly books: Books;
+  readonly selfService: SelfService;
   readonly siteUrl: string;
 }
 
 export async function openReader(
   { key, csrf, signedInAs }: SignedInVisit,
-  { addresses, store, books, offer, clock, newId }: ReaderParts,
+  { addresses, store, selfService, offer, clock, newId }: ReaderParts,
 ): Promise<Reader> {
   const account = await store.accounts.find(key.accountId);
   if (!account) throw new Error("A key names an account that is not there.");
@@ -55,5 +55,5 @@ export async function openReader(
     idempotency: undefined,
   };
   const siteUrl = addresses.siteUrl.replace(/\/+$/, "");
-  return { asker, account, key, csrf, signedInAs, store, books, siteUrl };
+  return { asker, account, key, csrf, signedInAs, store, selfService, siteUrl };
 }

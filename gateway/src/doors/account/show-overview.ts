@@ -9,8 +9,8 @@ const daysShown = 30;
 
 /** What there is, what was spent, where it went, and how the limits stand. */
 export async function showOverview(reader: Reader): Promise<Response> {
-  const { asker, books, siteUrl } = reader;
-  const usage = await books.usage(asker, lastDays(daysShown, asker.nowMs));
+  const { asker, selfService, siteUrl } = reader;
+  const usage = await selfService.usage(asker, lastDays(daysShown, asker.nowMs));
   const spanOf = (days: number): Span => ({
     days,
     window: lastDays(days, asker.nowMs),
@@ -18,13 +18,13 @@ export async function showOverview(reader: Reader): Promise<Response> {
   });
   return accountResponse(
     overviewPage({
-      balance: await books.balance(asker),
+      balance: await selfService.balance(asker),
       usage,
       today: spentIn(usage, 1),
       week: spentIn(usage, 7),
       calls: await takeCallsApart(reader, [spanOf(daysShown), spanOf(7), spanOf(1)]),
       keys: await takeKeysApart(reader, lastDays(daysShown, asker.nowMs), groupsShownMax),
-      limits: await books.limits(asker),
+      limits: await selfService.limits(asker),
       siteUrl,
     }),
     reader,

@@ -6,8 +6,8 @@ import { noReceiptPage, receiptPage } from "./receipt-page.ts";
 
 /** Somebody else's call looks like none: another account's, or another key's to whom sees only its own. */
 export async function showReceipt(reader: Reader, requestId: string): Promise<Response> {
-  const { asker, books, account } = reader;
-  const receipt = await books.receipt(asker, requestId);
+  const { asker, selfService, account } = reader;
+  const receipt = await selfService.receipt(asker, requestId);
   if (!receipt || !sees(asker, { accountId: asker.accountId, keyId: receipt.key_id }))
     return accountResponse(noReceiptPage, reader, 404);
   const names = await keyNames(reader, [receipt.key_id]);

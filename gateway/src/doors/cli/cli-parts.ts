@@ -1,9 +1,9 @@
 import type { Addresses } from "../../config/addresses.ts";
 import type { Config } from "../../config/config.ts";
-import type { SeenData } from "../../books/seen-data.ts";
+import type { SeenData } from "../../store/seen-data.ts";
 import type { Secrets } from "../../keys/secrets.ts";
 import type { PlatformClient } from "../../links/platform-client.ts";
-import type { Store } from "../../books/store.ts";
+import type { Store } from "../../store/store.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { Upstream } from "../../operation/upstream.ts";
 import type { VendorListing } from "../../operation/vendor-listing.ts";

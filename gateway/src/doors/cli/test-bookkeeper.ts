@@ -1,6 +1,6 @@
 // Calls in the books of a test, made without a gateway: held, sent and settled in one go.
 
-import type { Store } from "../../books/store.ts";
+import type { Store } from "../../store/store.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import { createTerms } from "../../prices/terms.ts";
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Store } from "../../books/store.ts";
+import type { Store } from "../../store/store.ts";
 import type { Credential } from "../../keys/keys.ts";
 import type { HoldResult } from "../../ledger/ledger.ts";
 import { createTerms } from "../../prices/terms.ts";

@@ -1,4 +1,4 @@
-import type { Store } from "../../books/store.ts";
+import type { Store } from "../../store/store.ts";
 import type { CliParts } from "./cli-parts.ts";
 
 /** Opens the store for one command and closes it whatever happens. */

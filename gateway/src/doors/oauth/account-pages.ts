@@ -5,7 +5,7 @@ import type { ApprovalDecision } from "../../approvals/approvals.ts";
 import { lifeWithKey } from "../../grants/grants.ts";
 import type { Key } from "../../keys/keys.ts";
 import { sees, seesAccount } from "../../keys/seen-by.ts";
-import type { Store } from "../../books/store.ts";
+import type { Store } from "../../store/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import type { PageRequest, FormParts } from "../people/form.ts";

@@ -6,7 +6,7 @@ import type { GrantScope, SpendPolicy } from "../../grants/grants.ts";
 import { isLoopback } from "../../grants/redirect-policy.ts";
 import type { Key } from "../../keys/keys.ts";
 import type { Secrets } from "../../keys/secrets.ts";
-import type { Store } from "../../books/store.ts";
+import type { Store } from "../../store/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import { amountMicrosMax, microsFromUsd, usdFromMicros, type Micros } from "../../platform/money.ts";

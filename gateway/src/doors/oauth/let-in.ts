@@ -1,4 +1,4 @@
-import type { Store } from "../../books/store.ts";
+import type { Store } from "../../store/store.ts";
 import type { Addresses } from "../../config/addresses.ts";
 import { lifeOfGrant, type Grant, type GrantScope, type SpendPolicy } from "../../grants/grants.ts";
 import type { Key } from "../../keys/keys.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSealing } from "../../keys/sealing.ts";
 import { createSecrets } from "../../keys/secrets.ts";
-import type { Store } from "../../books/store.ts";
+import type { Store } from "../../store/store.ts";
 import { openSqliteStore } from "../../stores/sqlite/sqlite-store.ts";
 import { createRecordAdapters } from "./record-adapter.ts";
 

@@ -13,7 +13,7 @@ import { whyNotRedirect } from "../../grants/redirect-policy.ts";
 import { isLive } from "../../platform/life.ts";
 import { createSealing } from "../../keys/sealing.ts";
 import type { Secrets } from "../../keys/secrets.ts";
-import type { Store } from "../../books/store.ts";
+import type { Store } from "../../store/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { writePage } from "../pages/small-page.ts";
 import { errorPage } from "../people/message-page.ts";

@@ -5,7 +5,7 @@ import type { Key } from "../../keys/keys.ts";
 import { liveSecrets } from "../../keys/live-secrets.ts";
 import { createSealing, type Sealing } from "../../keys/sealing.ts";
 import type { Secrets } from "../../keys/secrets.ts";
-import type { Store } from "../../books/store.ts";
+import type { Store } from "../../store/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { cookiesOf } from "../pages/cookies.ts";
 

@@ -4,7 +4,7 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { applicationKind, earlierIn, linkKind } from "../../books/test-keyed-requests.ts";
+import { applicationKind, earlierIn, linkKind } from "../../store/test-keyed-requests.ts";
 import {
   failureOf,
   middayMs,

@@ -9,7 +9,7 @@ import { createTerms, valuePico, type Terms } from "../../prices/terms.ts";
 import { multiplierOne, type Micros } from "../../platform/money.ts";
 import type { CallRecord } from "../call-record.ts";
 import type { HoldRequest, HoldResult, IdempotencyClaim, Release, Resolved, Settlement } from "../ledger.ts";
-import type { Store } from "../../books/store.ts";
+import type { Store } from "../../store/store.ts";
 import type { NewTask } from "../task-record.ts";
 
 interface OpenedStore {

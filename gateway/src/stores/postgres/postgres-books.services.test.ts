@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { openTestDatabase } from "../../../../test/services/postgres.ts";
 import { openApprovalsMax, type NewApproval } from "../../approvals/approvals.ts";
-import type { Store } from "../../books/store.ts";
+import type { Store } from "../../store/store.ts";
 import { publicationsConformance } from "../../contract/publications-conformance.ts";
 import { publicationsMax } from "../../contract/publications.ts";
 import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";

@@ -7,7 +7,7 @@ import {
   withNodes,
   type TestNodes,
 } from "../../../../test/services/postgres-nodes.ts";
-import { callKind, earlierIn, keyedKinds } from "../../books/test-keyed-requests.ts";
+import { callKind, earlierIn, keyedKinds } from "../../store/test-keyed-requests.ts";
 import { digest, openApproval } from "../../ledger/conformance/approvals-conformance.ts";
 import { openGrant } from "../../ledger/conformance/grants-conformance.ts";
 import type { HoldResult, Resolved } from "../../ledger/ledger.ts";

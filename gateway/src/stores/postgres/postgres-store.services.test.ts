@@ -1,5 +1,5 @@
 import { describe } from "bun:test";
-import { storeConformance } from "../../books/store-conformance.ts";
+import { storeConformance } from "../../store/store-conformance.ts";
 import { receiptsConformance } from "../../ledger/conformance/receipts-conformance.ts";
 import type { OpenStore } from "../../ledger/conformance/shared-conformance.ts";
 import { openTestDatabase } from "../../../../test/services/postgres.ts";

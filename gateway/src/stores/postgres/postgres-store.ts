@@ -1,4 +1,4 @@
-import type { Store } from "../../books/store.ts";
+import type { Store } from "../../store/store.ts";
 import type { Recovery } from "../../ledger/ledger.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { TransitMap } from "../../platform/transit-map.ts";

@@ -16,8 +16,8 @@ import {
   withBooks,
   type OpenStore,
 } from "../../ledger/conformance/shared-conformance.ts";
-import { oneKeyConformance } from "../../books/one-key-conformance.ts";
-import { storeConformance } from "../../books/store-conformance.ts";
+import { oneKeyConformance } from "../../store/one-key-conformance.ts";
+import { storeConformance } from "../../store/store-conformance.ts";
 import { usageConformance } from "../../usage/usage-conformance.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "./sqlite-store.ts";
 import { writeNewFile } from "./file/test-new-file.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { StoreFull } from "../../ledger/store-errors.ts";
-import type { Store } from "../../books/store.ts";
+import type { Store } from "../../store/store.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { TransitMap } from "../../platform/transit-map.ts";
 import { createBudgetDays } from "./budget-days.ts";

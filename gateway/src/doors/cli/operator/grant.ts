@@ -1,6 +1,6 @@
 import { lifeWithKey, type Grant } from "../../../grants/grants.ts";
 import { budgetWindowStartMs } from "../../../keys/budget-window.ts";
-import type { Store } from "../../../books/store.ts";
+import type { Store } from "../../../store/store.ts";
 import { usdFromMicros } from "../../../platform/money.ts";
 import { isoTime } from "../../../platform/clock.ts";
 import { knownAccount } from "./account/account.ts";

@@ -1,4 +1,4 @@
-import { withAttemptsSoFar } from "../../../books/attempts-so-far.ts";
+import { withAttemptsSoFar } from "../../../self-service/attempts-so-far.ts";
 import { receiptOf, type Receipt } from "../../../ledger/receipt.ts";
 import { microsAsUsd } from "../caller/micros.ts";
 import { withClient } from "../caller/open-client.ts";

@@ -3,7 +3,7 @@ import { priceInWords } from "../../../contract/sales-items.ts";
 import { specifiedTiers, type TierLimits } from "../../../limits/tiers.ts";
 import { listModels } from "../../../offer/list-models.ts";
 import type { Offer, OfferedOperation } from "../../../offer/offer.ts";
-import type { ModelListing } from "../../../operation/books.ts";
+import type { ModelListing } from "../../../operation/self-service.ts";
 import type { Operation } from "../../../operation/operation.ts";
 import { resolutionName, secondWords } from "../../../operation/video-seconds.ts";
 import type { Table } from "./blocks.ts";

@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Store } from "../../../books/store.ts";
+import type { Store } from "../../../store/store.ts";
 import { backUp, restore as restoreUnder } from "./backup.ts";
 import { migrate, schemaVersion } from "./migrations.ts";
 import { closeForMove, markArrived } from "./moved-mark.ts";

@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import type { SeenData } from "../../../books/seen-data.ts";
+import type { SeenData } from "../../../store/seen-data.ts";
 import { namingFile } from "./database.ts";
 import { findSecret } from "../installation-rows.ts";
 import { knownVersionOf, schemaVersion } from "./migrations.ts";

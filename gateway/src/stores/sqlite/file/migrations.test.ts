@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Store } from "../../../books/store.ts";
+import type { Store } from "../../../store/store.ts";
 import { createTerms } from "../../../prices/terms.ts";
 import { readUsage, type UsageFigures } from "../../../usage/usage-report.ts";
 import { openDatabase } from "./database.ts";

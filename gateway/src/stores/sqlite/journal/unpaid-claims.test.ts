@@ -4,7 +4,7 @@ import { afterEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { earlierIn, applicationKind, callKind, linkKind } from "../../../books/test-keyed-requests.ts";
+import { earlierIn, applicationKind, callKind, linkKind } from "../../../store/test-keyed-requests.ts";
 import {
   claimOf,
   createTestBooks,

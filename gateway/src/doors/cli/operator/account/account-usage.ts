@@ -1,4 +1,4 @@
-import type { Store } from "../../../../books/store.ts";
+import type { Store } from "../../../../store/store.ts";
 import { dayOf, dayStartSeconds, secondsPerDay } from "../../../../platform/utc-day.ts";
 import { readUsageByGroup } from "../../../../usage/usage-by-group.ts";
 import {

@@ -1,4 +1,4 @@
-import type { SeenData } from "../../../../books/seen-data.ts";
+import type { SeenData } from "../../../../store/seen-data.ts";
 import type { Config } from "../../../../config/config.ts";
 import type { CliParts, ServeFlags } from "../../cli-parts.ts";
 import { messageOf } from "../../../../platform/error-message.ts";

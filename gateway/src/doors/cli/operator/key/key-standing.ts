@@ -1,7 +1,7 @@
 import { budgetWindowEndMs, windowWords } from "../../../../keys/budget-window.ts";
 import type { BudgetUse, Key } from "../../../../keys/keys.ts";
 import { liveSecrets } from "../../../../keys/live-secrets.ts";
-import type { Store } from "../../../../books/store.ts";
+import type { Store } from "../../../../store/store.ts";
 import { isoTime } from "../../../../platform/clock.ts";
 import { lifeOf, type Life } from "../../../../platform/life.ts";
 import { patternsText } from "./key-allowed.ts";

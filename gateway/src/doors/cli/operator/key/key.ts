@@ -1,7 +1,7 @@
 import { lifeOfGrant } from "../../../../grants/grants.ts";
 import { createKeySecret } from "../../../../keys/key-format.ts";
 import type { Key, KeyChange } from "../../../../keys/keys.ts";
-import type { Store } from "../../../../books/store.ts";
+import type { Store } from "../../../../store/store.ts";
 import { isoTime } from "../../../../platform/clock.ts";
 import { isLive } from "../../../../platform/life.ts";
 import { prefixedId } from "../../../../platform/prefixed-id.ts";

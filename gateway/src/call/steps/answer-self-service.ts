@@ -8,7 +8,7 @@ import { refuseUnbooked, whyUnread, whyUnwritten } from "../refusals/refuse-unbo
 import type { ValidCall } from "../valid-call.ts";
 
 /** A free operation that the gateway answers itself: nothing is held, nothing leaves. */
-export async function answerFromBooks(
+export async function answerSelfService(
   { call, operation, input, caller, wishes: { claim: idempotency } }: ValidCall<OwnOperation>,
   gate: Gate,
 ): Promise<Answer> {
@@ -19,7 +19,7 @@ export async function answerFromBooks(
   const who = { accountId, keyId, scope, budget, grant, tier, limits, allowedModels, allowedOperations };
   const asker = { ...who, nowMs, requestId, idempotency, confirmsLinks };
   try {
-    return jsonAnswer(200, await operation.answer(input, asker, gate.books));
+    return jsonAnswer(200, await operation.answer(input, asker, gate.selfService));
   } catch (error) {
     if (error instanceof CallRefused && error.status === 429) await returnCounted(call, gate);
     const why = changesFreely(operation) ? whyUnwritten(error) : whyUnread(error);

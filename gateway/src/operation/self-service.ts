@@ -7,7 +7,7 @@ import type { Asker } from "./asker.ts";
 import type { ModelKind } from "./model-kind.ts";
 
 /** What the gateway can tell a caller about itself. Everything is limited to the asker's own account. */
-export interface Books {
+export interface SelfService {
   readonly usage: (asker: Asker, window: UsageWindow) => Promise<UsageReport>;
   readonly balance: (asker: Asker) => Promise<BalanceReport>;
   readonly receipt: (asker: Asker, requestId: string) => Promise<Receipt | undefined>;
