@@ -81,9 +81,8 @@ export const mutants = [
   {
     name: "an answer without evidence is charged",
     file: "gateway/src/call/steps/meter.ts",
-    find: "if (delivered === undefined) return { ...nothing, succeeded: false };",
-    replace:
-      'if (delivered === undefined) return { succeeded: true, used: { [operation.price.unit]: 1 }, source: "provider" };',
+    find: "if (delivered === undefined) return nothing;\n    const used = { [operation.price.unit]: delivered };",
+    replace: "const used = { [operation.price.unit]: delivered ?? 1 };",
     tests: ["test/money/upstream-faults.test.ts"],
   },
   {
@@ -215,8 +214,8 @@ export const mutants = [
   {
     name: "a rerank tells its vendor's figure where another is billed",
     file: "gateway/src/call/steps/settle.ts",
-    find: "exchanged.asBilled ? exchanged.asBilled(used)",
-    replace: "exchanged.asBilled ? exchanged.asBilled(exchanged.tokens?.used ?? used)",
+    find: "exchanged.asBilled ? exchanged.asBilled(usedOf(metered))",
+    replace: "exchanged.asBilled ? exchanged.asBilled(exchanged.tokens?.used ?? usedOf(metered))",
     tests: ["test/money/stated-usage.test.ts"],
   },
   {
@@ -250,7 +249,7 @@ export const mutants = [
   {
     name: "a stream counts for nothing against tokens per minute",
     file: "gateway/src/call/steps/stream-answer.ts",
-    find: "      this.#share.used(metered.used);\n",
+    find: '      if (metered.kind === "delivered") this.#share.used(metered.used);\n',
     replace: "",
     tests: ["test/callers/token-rate.test.ts"],
   },

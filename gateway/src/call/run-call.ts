@@ -116,7 +116,7 @@ function deliver(
   if (isStreaming(attempted)) return streamAnswer(bookedCallOf(priced), attempted, share, gate);
   if (priced.taskId !== undefined) return beginTask(priced, priced.taskId, attempted, gate);
   const metered = meter(priced, attempted, gate);
-  share.used(metered.used);
+  if (metered.kind === "delivered") share.used(metered.used);
   return settle(priced, attempted, metered, gate);
 }
 

@@ -10,6 +10,7 @@ import type { Gate } from "../gate.ts";
 import type { PricedCall } from "../priced-call.ts";
 import { readBooks } from "../read-books.ts";
 import { refuseUnbooked } from "../refusals/refuse-unbooked.ts";
+import { nothing } from "../metering/metered.ts";
 import { settle } from "./settle.ts";
 import { refuseForUpstream } from "../refusals/refuse-for-upstream.ts";
 import { writeLater } from "../later/write-later.ts";
@@ -40,7 +41,7 @@ export async function beginTask(
     });
     if (isOurs) return created(taskId, begun.state, call.id);
   } else if (saysNo(exchanged)) {
-    return settle(priced, attempted, { succeeded: false, used: {}, source: "none" }, gate);
+    return settle(priced, attempted, nothing, gate);
   }
   gate.log.error("nobody knows whether a task was created; its hold stays until the deadline", {
     task_id: taskId,

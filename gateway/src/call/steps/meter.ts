@@ -1,4 +1,3 @@
-import type { UsageSource } from "../../ledger/call-record.ts";
 import { nameAt } from "../../offer/name-at.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
 import type { Quantities } from "../../prices/quantities.ts";
@@ -10,39 +9,29 @@ import type { AttemptedWhole } from "./forward.ts";
 import type { Gate } from "../gate.ts";
 import type { BookedCall, PricedCall } from "../priced-call.ts";
 import type { CallPrice } from "../call-price.ts";
+import { brokenOff, inDoubt, nothing, type Metered } from "../metering/metered.ts";
 import { soldAsWritten } from "../metering/sold-as-written.ts";
 import { withinReach } from "../metering/within-reach.ts";
-
-/** What the evidence says was delivered. */
-export interface Metered {
-  /** Undefined when nobody can tell whether the upstream did the work. */
-  readonly succeeded: boolean | undefined;
-  readonly used: Quantities;
-  readonly source: UsageSource;
-  /** What passed is paid for, but the upstream never came to the end of its answer: the call did not succeed. */
-  readonly brokeOff?: boolean;
-}
-
-const nothing = { used: {}, source: "none" } as const;
 
 /** Reads the answer for what must be paid. No evidence, no charge. */
 export function meter(priced: PricedCall, { exchanged, upstream }: AttemptedWhole, gate: Gate): Metered {
   if (exchanged.kind === "no_answer") {
-    const inDoubt = exchanged.sent && (exchanged.reason === "timeout" || exchanged.reason === "cut_off");
-    return { ...nothing, succeeded: inDoubt ? undefined : false };
+    const mayHaveWorked = exchanged.reason === "timeout" || exchanged.reason === "cut_off";
+    return exchanged.sent && mayHaveWorked ? inDoubt : nothing;
   }
-  if (!isSuccess(exchanged)) return { ...nothing, succeeded: false };
+  if (!isSuccess(exchanged)) return nothing;
   const { operation, input } = priced;
   if (operation.price.kind === "per_unit") {
     const anomalies: string[] = [];
     const delivered = operation.price.delivered(exchanged.answer, input, anomalies);
     if (anomalies.length > 0) noteAnomalies(operation, { anomalies }, upstream, gate);
-    if (delivered === undefined) return { ...nothing, succeeded: false };
-    return { succeeded: true, used: { [operation.price.unit]: delivered }, source: "provider" };
+    if (delivered === undefined) return nothing;
+    const used = { [operation.price.unit]: delivered };
+    return { kind: "delivered", used, source: "provider", whole: true };
   }
 
   const metered = meterTokens(priced, exchanged.tokens, upstream, gate);
-  return exchanged.tokens?.gaveUp === true ? { ...metered, brokeOff: true } : metered;
+  return exchanged.tokens?.gaveUp === true ? brokenOff(metered) : metered;
 }
 
 interface PassedStream {
@@ -60,7 +49,7 @@ export function meterStream(
 ): Metered {
   const { tokens, complete } = relay.read();
   const metered = meterTokens(booked, tokens, upstream, gate);
-  return complete || callerLeft ? metered : { ...metered, brokeOff: true };
+  return complete || callerLeft ? metered : brokenOff(metered);
 }
 
 function meterTokens(
@@ -79,12 +68,12 @@ function meterTokens(
     const asked = nameAt(price.model, upstream.name);
     gate.modelNews.noteAnswer(upstream.name, asked, tokens.model);
   }
-  if (!used) return { ...nothing, succeeded: false };
+  if (!used) return nothing;
   if (tokens.used && sold !== told && price.model)
     gate.modelNews.noteUnpricedAudio(upstream.name, price.model.id);
   if (price.model?.hasCacheWritePrice === false && writesCache(used))
     gate.modelNews.noteUnpricedCacheWrite(upstream.name, price.model.id);
-  return { succeeded: true, used, source: tokens.used ? "provider" : "estimated" };
+  return { kind: "delivered", used, source: tokens.used ? "provider" : "estimated", whole: true };
 }
 
 const writesCache = (used: Quantities): boolean =>

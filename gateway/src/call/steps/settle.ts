@@ -1,13 +1,14 @@
 import { countCharge } from "../../ledger/count-charge.ts";
 import type { Resolved } from "../../ledger/ledger.ts";
 import { NotWritten } from "../../ledger/store-errors.ts";
+import type { Quantities } from "../../prices/quantities.ts";
 import { valuePico } from "../../prices/terms.ts";
 import { type Exchanged, type ExchangedWhole, neverSent } from "../../operation/exchanged.ts";
 import type { Answer } from "../call.ts";
 import { endLater, freedBy, takeBackLater, type Tried } from "../later/end-later.ts";
 import type { Attempted, AttemptedWhole } from "./forward.ts";
 import type { Gate } from "../gate.ts";
-import type { Metered } from "./meter.ts";
+import type { Metered } from "../metering/metered.ts";
 import type { BookedCall } from "../priced-call.ts";
 import { returnCounted } from "../limits/return-counted.ts";
 import { refuseUnbooked } from "../refusals/refuse-unbooked.ts";
@@ -45,8 +46,10 @@ export async function settle(
 }
 
 /** An answer that tells what is billed tells what is in the books, whatever its vendor said. */
-const asBilled = (exchanged: ExchangedWhole, { used }: Metered): ExchangedWhole =>
-  exchanged.kind === "answered" && exchanged.asBilled ? exchanged.asBilled(used) : exchanged;
+const asBilled = (exchanged: ExchangedWhole, metered: Metered): ExchangedWhole =>
+  exchanged.kind === "answered" && exchanged.asBilled ? exchanged.asBilled(usedOf(metered)) : exchanged;
+
+const usedOf = (metered: Metered): Quantities => (metered.kind === "delivered" ? metered.used : {});
 
 const perhapsBooked =
   "The call was made, and it is not known whether it could be booked; its receipt tells whether it was charged.";
@@ -76,7 +79,7 @@ export async function settleStream(
  */
 function settleLater(booked: BookedCall, attempted: Attempted, metered: Metered, gate: Gate): void {
   const { call } = booked;
-  if (metered.succeeded === true) gate.ledger.noteProgress(call.id, metered.used);
+  if (metered.kind === "delivered") gate.ledger.noteProgress(call.id, metered.used);
   const written = gate.begin();
   writeLater(
     { what: "the end of a stream", about: { request_id: call.id } },
@@ -116,10 +119,10 @@ const didNothing = (exchanged: Exchanged): boolean =>
 function writeEnd(booked: BookedCall, attempted: Attempted, metered: Metered, gate: Gate): Promise<Resolved> {
   const { call, price, taskId } = booked;
   const settledAtMs = gate.clock.wallMs();
-  if (metered.succeeded === true) {
+  if (metered.kind === "delivered") {
     return gate.ledger.settle({
       callId: call.id,
-      outcome: metered.brokeOff === true ? "failed" : "succeeded",
+      outcome: metered.whole ? "succeeded" : "failed",
       used: metered.used,
       usageSource: metered.source,
       valuePico: valuePico(metered.used, price.terms),
@@ -130,7 +133,7 @@ function writeEnd(booked: BookedCall, attempted: Attempted, metered: Metered, ga
   }
   return gate.ledger.release({
     callId: call.id,
-    outcome: metered.succeeded === false ? "failed" : "unknown",
+    outcome: metered.kind === "nothing" ? "failed" : "unknown",
     ...triedOf(attempted),
     settledAtMs,
     ...(didNothing(attempted.exchanged) ? freedBy(booked) : {}),

@@ -256,7 +256,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
         callerLeft: this.#callerLeft,
       };
       const metered = meterStream(this.#booked, passed, this.#gate);
-      this.#share.used(metered.used);
+      if (metered.kind === "delivered") this.#share.used(metered.used);
       const { chargedMicros } = await settleStream(
         this.#booked,
         this.#attemptedToItsEnd(),
