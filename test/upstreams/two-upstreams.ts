@@ -48,8 +48,8 @@ export async function openTwoUpstreams(): Promise<TwoUpstreams> {
   const health: UpstreamHealth = {
     isResting: (name) => current.isResting(name),
     enter: (name) => current.enter(name),
-    streams: (name, entry) => current.streams(name, entry),
-    leave: (upstream, entry, verdict) => current.leave(upstream, entry, verdict),
+    streams: (name, pass) => current.streams(name, pass),
+    leave: (upstream, pass, verdict) => current.leave(upstream, pass, verdict),
     waitFor: (name) => current.waitFor(name),
   };
 

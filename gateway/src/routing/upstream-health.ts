@@ -1,24 +1,8 @@
-import type { Exchanged } from "../operation/exchanged.ts";
 import type { Upstream } from "../operation/upstream.ts";
+import type { PauseReason, Verdict } from "./verdict.ts";
 
-/** How a call is let through: like any other, as the one trial of an upstream that was paused, or not at all. */
-export type Admittance = "free" | "trial" | "paused";
-
-/** What an attempt says about its upstream; `unused` when the attempt never took place. */
-export type Verdict =
-  | { readonly kind: "works" }
-  | { readonly kind: "busy" }
-  | { readonly kind: "unused" }
-  | { readonly kind: "fails"; readonly because: string }
-  | {
-      readonly kind: "asks_to_wait";
-      readonly waitMs: number;
-      readonly why: PauseReason;
-      readonly because: string;
-      readonly outOfCredit?: true | undefined;
-    };
-
-type PauseReason = "failing" | "rate_limited";
+/** How a call is let through to an upstream: like any other, or as the one trial of an upstream that was paused. */
+export type Pass = "usual" | "trial";
 
 /**
  * A circuit breaker for each upstream, by name. Invariants: every `enter` that is not "paused" is followed by one
@@ -28,13 +12,13 @@ type PauseReason = "failing" | "rate_limited";
 export interface UpstreamHealth {
   /** Whether others should be asked first at this moment: it is paused, or was busy just now. */
   readonly isResting: (name: string) => boolean;
-  readonly enter: (name: string) => Admittance;
-  readonly leave: (upstream: Upstream, entry: Admittance, verdict: Verdict) => void;
+  readonly enter: (name: string) => Pass | "paused";
+  readonly leave: (upstream: Upstream, pass: Pass, verdict: Verdict) => void;
   /**
    * The head of a stream came: it serves, so that the pause ends now, because streams may last for minutes. Whether it
-   * works its end will tell; gives the entry to leave with.
+   * works its end will tell; gives the pass to leave with.
    */
-  readonly streams: (name: string, entry: Admittance) => Admittance;
+  readonly streams: (name: string, pass: Pass) => Pass;
   /** When to come back to an upstream that is paused, and why it is. */
   readonly waitFor: (name: string) => Wait;
 }
@@ -113,19 +97,19 @@ export function createUpstreamHealth(
     circuit.pausedUntilMs = Math.max(untilMs, circuit.pausedUntilMs ?? 0);
   };
 
-  const trust = (circuit: Circuit, entry: Admittance): void => {
+  const trust = (circuit: Circuit, pass: Pass): void => {
     // An answer to a call from before the pause does not end it.
-    if (circuit.pausedUntilMs !== undefined && entry !== "trial") return;
+    if (circuit.pausedUntilMs !== undefined && pass !== "trial") return;
     circuit.failures = 0;
     circuit.pausedUntilMs = undefined;
     circuit.pauseMs = 0;
   };
 
-  const fail = (circuit: Circuit, entry: Admittance): void => {
+  const fail = (circuit: Circuit, pass: Pass): void => {
     circuit.failures++;
     // Calls that were under way when the pause began say nothing new.
-    if (circuit.pausedUntilMs !== undefined && entry !== "trial") return;
-    if (entry !== "trial" && circuit.failures < rules.failuresToPause) return;
+    if (circuit.pausedUntilMs !== undefined && pass !== "trial") return;
+    if (pass !== "trial" && circuit.failures < rules.failuresToPause) return;
     circuit.pauseMs =
       circuit.pauseMs === 0 ? rules.firstPauseMs : Math.min(circuit.pauseMs * 2, rules.pauseMsMax);
     pause(circuit, circuit.pauseMs, "failing");
@@ -138,34 +122,34 @@ export function createUpstreamHealth(
     },
     enter: (name) => {
       const circuit = circuits.get(name);
-      if (circuit?.pausedUntilMs === undefined) return "free";
+      if (circuit?.pausedUntilMs === undefined) return "usual";
       const nowMs = monotonicMs();
       if (nextEntryMs(circuit) > nowMs) return "paused";
-      // A busy upstream works, its next answer may just take long; only of a failing one is it the question.
+      // A rate-limited upstream works, so its trial may be short; only a failing one has to prove itself.
       circuit.trialUntilMs = nowMs + (circuit.why === "rate_limited" ? busyRestMs : rules.trialMsMax);
       return "trial";
     },
-    streams: (name, entry) => {
+    streams: (name, pass) => {
       const circuit = circuits.get(name);
-      if (entry !== "trial" || !circuit) return entry;
+      if (pass !== "trial" || !circuit) return pass;
       circuit.trialUntilMs = 0;
       circuit.pausedUntilMs = undefined;
-      // Of one that was failing this is no more than a beginning: the next to break off pauses it again, and for longer.
+      // For one that was failing this is only a beginning: the next stream that breaks off pauses it again, and for longer.
       if (circuit.why === "failing") circuit.failures = rules.failuresToPause - 1;
       // The trial is over: whatever the stream's end says, it may be older than the next pause.
-      return "free";
+      return "usual";
     },
-    leave: ({ name, sandbox }, entry, verdict) => {
+    leave: ({ name, sandbox }, pass, verdict) => {
       // The sandbox is part of this installation and its faults are ordered: there is nobody to spare.
       if (sandbox) return;
       const { kind } = verdict;
       const known = circuits.get(name);
       if (!known && (kind === "works" || kind === "unused")) return;
       const circuit = known ?? addCircuit(name);
-      if (entry === "trial") circuit.trialUntilMs = 0;
-      if (kind === "works" || kind === "busy") trust(circuit, entry);
+      if (pass === "trial") circuit.trialUntilMs = 0;
+      if (kind === "works" || kind === "busy") trust(circuit, pass);
       if (kind === "busy") circuit.busyUntilMs = monotonicMs() + busyRestMs;
-      if (kind === "fails") fail(circuit, entry);
+      if (kind === "fails") fail(circuit, pass);
       if (kind === "asks_to_wait") pause(circuit, verdict.waitMs, verdict.why, verdict.outOfCredit);
     },
     waitFor: (name) => {
@@ -175,60 +159,4 @@ export function createUpstreamHealth(
       return { retryInMs, why: circuit?.why ?? "failing", outOfCredit: circuit?.outOfCredit };
     },
   };
-}
-
-const works: Verdict = { kind: "works" };
-const busy: Verdict = { kind: "busy" };
-export const unused: Verdict = { kind: "unused" };
-
-/** Whoever answers works, also when it refuses the call or our key: neither gets better by waiting. */
-export function verdictOf(exchanged: Exchanged): Verdict {
-  switch (exchanged.kind) {
-    case "no_answer":
-      return { kind: "fails", because: exchanged.reason };
-    case "rate_limited": {
-      const { retryAfterSeconds } = exchanged;
-      if (exchanged.outOfCredit === true) return withoutCredit("rate_limited", retryAfterSeconds);
-      if (retryAfterSeconds === undefined) return busy;
-      const waitMs = retryAfterSeconds * 1000;
-      return { kind: "asks_to_wait", waitMs, why: "rate_limited", because: "rate_limited" };
-    }
-    case "answered": {
-      const { hiddenFailure, retryAfterSeconds } = exchanged;
-      if (hiddenFailure === "malformed") return { kind: "fails", because: hiddenFailure };
-      const status = hiddenFailure ?? exchanged.status;
-      // One inside an answer of success; any other 429 is no answer that is passed on.
-      if (status === 429) return busy;
-      if (status < 500) return works;
-      const because = `status ${status}`;
-      if (retryAfterSeconds === undefined) return { kind: "fails", because };
-      return { kind: "asks_to_wait", waitMs: retryAfterSeconds * 1000, why: "failing", because };
-    }
-    case "key_rejected":
-      return exchanged.outOfCredit === true ? withoutCredit("failing") : works;
-    case "streaming":
-    case "link_rejected":
-      return works;
-  }
-}
-
-/** Money does not come by itself; a trial in so long costs one call, and finds what was paid in meanwhile. */
-export const creditPauseSeconds = 60;
-
-const withoutCredit = (why: PauseReason, seconds = creditPauseSeconds): Verdict => ({
-  kind: "asks_to_wait",
-  waitMs: seconds * 1000,
-  why,
-  because: "out_of_credit",
-  outOfCredit: true,
-});
-
-/** How a stream ended, as far as its upstream can be blamed for it. */
-export type StreamEnd = "whole" | "gave_up" | "broke_off" | "left";
-
-/** A stream shows only at its end whether its upstream works: one that breaks every stream it begins does not. */
-export function verdictOfStream(end: StreamEnd): Verdict {
-  if (end === "whole") return works;
-  // What the vendor said itself may be about the call, and whoever was left could not end.
-  return end === "broke_off" ? { kind: "fails", because: end } : unused;
 }

@@ -1,5 +1,6 @@
 import type { Upstream } from "../operation/upstream.ts";
-import { usualRules, type UpstreamHealth, type Verdict } from "./upstream-health.ts";
+import { usualRules, type UpstreamHealth } from "./upstream-health.ts";
+import type { Verdict } from "./verdict.ts";
 
 /** What whoever operates the gateway should hear of an upstream: once when trouble begins, once when it is over. */
 export type UpstreamNews =
@@ -28,8 +29,8 @@ interface Trouble {
 type Complaint = Extract<Verdict, { readonly because: string }>;
 
 /**
- * Watches what attempts say about upstreams. It does not follow the breaker, which is never open for an upstream that is
- * the only one: of that the operator should hear all the same.
+ * Watches what attempts say about upstreams. It does not follow the breaker, which never pauses an upstream that is the
+ * only one: the operator should hear of that one all the same.
  */
 export function withNews(health: UpstreamHealth, { monotonicMs, tell }: Parts): UpstreamHealth {
   const troubles = new Map<string, Trouble>();
@@ -77,8 +78,8 @@ export function withNews(health: UpstreamHealth, { monotonicMs, tell }: Parts): 
 
   return {
     ...health,
-    leave: (upstream, entry, verdict) => {
-      health.leave(upstream, entry, verdict);
+    leave: (upstream, pass, verdict) => {
+      health.leave(upstream, pass, verdict);
       hear(upstream, verdict);
     },
   };

@@ -1,7 +1,7 @@
 import { type ExchangedWhole, neverSent } from "../../operation/exchanged.ts";
 import type { Upstream } from "../../operation/upstream.ts";
 import { refuse } from "../../platform/refusals.ts";
-import { creditPauseSeconds } from "../../routing/upstream-health.ts";
+import { creditPauseSeconds } from "../../routing/verdict.ts";
 
 /** What a caller is told when there is no answer of the upstream's to pass on. */
 export function refuseForUpstream(

@@ -1,7 +1,7 @@
 import { refuseSuspended } from "../../ledger/refuse-suspended.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
 import { type Exchanged, type ExchangedWhole, neverSent, wholeOf } from "../../operation/exchanged.ts";
-import { unused, verdictOf } from "../../routing/upstream-health.ts";
+import { unused, verdictOf } from "../../routing/verdict.ts";
 import type { Answer } from "../call.ts";
 import type { Gate } from "../gate.ts";
 import { prepare } from "./prepare.ts";
@@ -42,13 +42,13 @@ export async function answerFree(valid: ValidCall<SoldOperation>, gate: Gate): P
   return answerOfUpstream(exchanged, upstream);
 }
 
-async function ask({ prepared, entry, quota, takenAtMs }: Turn, gate: Gate): Promise<ExchangedWhole> {
+async function ask({ prepared, pass, quota, takenAtMs }: Turn, gate: Gate): Promise<ExchangedWhole> {
   let exchanged: Exchanged | undefined;
   try {
     exchanged = await prepared.send();
   } finally {
     const heard = prepared.answeredHere ? undefined : exchanged;
-    gate.health.leave(prepared.upstream, entry, heard ? verdictOf(heard) : unused);
+    gate.health.leave(prepared.upstream, pass, heard ? verdictOf(heard) : unused);
   }
   if (quota && neverSent(exchanged)) await gate.limiter.giveBack([quota], takenAtMs);
   return wholeOf(exchanged);

@@ -9,7 +9,8 @@ import {
 import type { ActingFor, Upstream } from "../../operation/upstream.ts";
 import type { CallRefused } from "../../platform/refusals.ts";
 import { mayRepeat, moreTelling } from "../../routing/may-repeat.ts";
-import { unused, verdictOf, type Admittance } from "../../routing/upstream-health.ts";
+import type { Pass } from "../../routing/upstream-health.ts";
+import { unused, verdictOf } from "../../routing/verdict.ts";
 import type { Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
 import { noteAttempt } from "../news/note-attempt.ts";
@@ -32,8 +33,8 @@ export interface AttemptedStream {
   readonly upstream: Upstream;
   readonly attempts: readonly Attempt[];
   readonly exchanged: BegunStream;
-  /** How its upstream was entered: the stream has still to show how that is left. */
-  readonly entry: Admittance;
+  /** What its upstream is left with, once the stream has shown how it ends. */
+  readonly pass: Pass;
 }
 
 export const isStreaming = (attempted: Attempted): attempted is AttemptedStream =>
@@ -59,7 +60,7 @@ export async function forward(
   let turn: Turn | undefined = firstTurn;
   let acting = linked;
   while (turn) {
-    const { prepared, entry, quota, takenAtMs }: Turn = turn;
+    const { prepared, pass, quota, takenAtMs }: Turn = turn;
     const { upstream } = prepared;
     if (attempts.length > 0) gate.openAttempts.set(call.id, attempts);
     const startedAtMs = gate.clock.wallMs();
@@ -68,11 +69,11 @@ export async function forward(
       exchanged = await prepared.send(actingForOf(acting));
     } finally {
       if (exchanged?.kind !== "streaming")
-        gate.health.leave(upstream, entry, exchanged ? verdictOf(exchanged) : unused);
+        gate.health.leave(upstream, pass, exchanged ? verdictOf(exchanged) : unused);
     }
     if (quota && neverSent(exchanged)) await gate.limiter.giveBack([quota], takenAtMs);
     attempts.push(noteAttempt(upstream, exchanged, startedAtMs, gate));
-    told = moreTelling(told, { upstream, exchanged, entry });
+    told = moreTelling(told, { upstream, exchanged, pass });
     if (attempts.length === attemptsMax) break;
     if (exchanged.kind === "link_rejected") {
       // A platform that did not accept the token did nothing, so even a write may be tried again with a new one.
@@ -88,10 +89,10 @@ export async function forward(
   }
   if (attempts.length > 1) gate.openAttempts.delete(call.id);
   if (!told) throw new Error("A call was forwarded to nobody.");
-  const { upstream, exchanged, entry } = told;
+  const { upstream, exchanged, pass } = told;
   call.known.upstream = upstream.name;
   if (exchanged.kind === "streaming") {
-    return { upstream, exchanged, attempts, entry: gate.health.streams(upstream.name, entry) };
+    return { upstream, exchanged, attempts, pass: gate.health.streams(upstream.name, pass) };
   }
   const linkRefusal = acting?.kind === "refused" ? acting.refusal : undefined;
   return { upstream, exchanged, attempts, linkRefusal };
@@ -106,7 +107,7 @@ const actAgain = async (acting: Acting | undefined, gate: Gate): Promise<Acting 
 interface EndedAttempt {
   readonly upstream: Upstream;
   readonly exchanged: Exchanged;
-  readonly entry: Admittance;
+  readonly pass: Pass;
 }
 
 async function nextTurn(call: Call, candidates: Candidates, gate: Gate): Promise<Turn | undefined> {

@@ -4,7 +4,7 @@ import { callerLeft, callerStalled, type AttemptOutcome } from "../../ledger/cal
 import { streamWords, type StreamWords } from "../../platform/dialect-words.ts";
 import { describeError } from "../../platform/log.ts";
 import type { PacedBody, Reader } from "../../platform/paced-body.ts";
-import { verdictOf, verdictOfStream, type StreamEnd } from "../../routing/upstream-health.ts";
+import { verdictOf, verdictOfStream, type StreamEnd } from "../../routing/verdict.ts";
 import type { Answer } from "../call.ts";
 import type { AttemptedStream } from "./forward.ts";
 import type { Gate } from "../gate.ts";
@@ -294,11 +294,11 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   }
 
   #judgeUpstream(): void {
-    const { upstream, entry } = this.#attempted;
+    const { upstream, pass } = this.#attempted;
     const end = this.#streamEnd();
     const { refused } = this.#relay.read();
     // What is refused in a stream says of its upstream what it would have said in place of one.
-    this.#gate.health.leave(upstream, entry, refused ? verdictOf(refused) : verdictOfStream(end));
+    this.#gate.health.leave(upstream, pass, refused ? verdictOf(refused) : verdictOfStream(end));
     if (refused) logRejection(refused, upstream, this.#gate);
     countAttempt(upstream, end === "gave_up" || end === "broke_off" ? end : "streaming", this.#gate);
   }

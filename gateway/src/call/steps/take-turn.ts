@@ -2,7 +2,8 @@ import { seenAt, tighter, upstreamRequests } from "../../limits/call-limits.ts";
 import type { LimiterRefusal, RateWant, Standing, Take, Want } from "../../limits/limiter.ts";
 import type { PreparedCall } from "../../operation/forwarder.ts";
 import type { Upstream } from "../../operation/upstream.ts";
-import { unused, type Admittance } from "../../routing/upstream-health.ts";
+import type { Pass } from "../../routing/upstream-health.ts";
+import { unused } from "../../routing/verdict.ts";
 import type { Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
 import type { Candidates } from "../candidates.ts";
@@ -10,7 +11,7 @@ import type { Candidates } from "../candidates.ts";
 /** The right to ask one upstream once. */
 export interface Turn {
   readonly prepared: PreparedCall;
-  readonly entry: Admittance;
+  readonly pass: Pass;
   /** What was taken of the upstream's own quota, and how that stands now. */
   readonly quota: RateWant | undefined;
   readonly quotaStanding: Standing | undefined;
@@ -42,8 +43,8 @@ export function takeTurn(
   for (let prepared = candidates.next(); prepared; prepared = candidates.next()) {
     const { upstream, answeredHere } = prepared;
     // Refusing on behalf of the only upstream would help nobody: its own answer is worth more than our guess.
-    const entry = candidates.alone || answeredHere ? "free" : gate.health.enter(upstream.name);
-    if (entry === "paused") {
+    const pass = candidates.alone || answeredHere ? "usual" : gate.health.enter(upstream.name);
+    if (pass === "paused") {
       refused.paused = sooner(refused.paused, upstream, gate);
       continue;
     }
@@ -51,7 +52,7 @@ export function takeTurn(
       upstream.quotaRpm === undefined || answeredHere
         ? undefined
         : upstreamRequests(upstream.name, upstream.quotaRpm);
-    const chosen = { prepared, entry, quota };
+    const chosen = { prepared, pass, quota };
     const asked = gate.limiter.take(quota ? [...others, quota] : others);
     // A limiter in memory answers at once, and nobody waits for it.
     if (asked instanceof Promise) {
@@ -77,16 +78,16 @@ interface RefusedSoFar {
 /** What the limiter's answer means; undefined when the next upstream may have quota left. */
 function judge(
   take: Take,
-  { prepared, entry, quota }: Pick<Turn, "prepared" | "entry" | "quota">,
+  { prepared, pass, quota }: Pick<Turn, "prepared" | "pass" | "quota">,
   refused: RefusedSoFar,
   gate: Gate,
 ): TakenTurn | undefined {
   if (take.kind === "taken") {
     const { takenAtMs, standings } = take;
     const quotaStanding = quota && standings.at(-1);
-    return { kind: "taken", turn: { prepared, entry, quota, quotaStanding, takenAtMs }, standings };
+    return { kind: "taken", turn: { prepared, pass, quota, quotaStanding, takenAtMs }, standings };
   }
-  gate.health.leave(prepared.upstream, entry, unused);
+  gate.health.leave(prepared.upstream, pass, unused);
   if (take.want.name !== quota?.name) return { kind: "limited", by: take };
   if (!refused.limited || take.retryInMs < refused.limited.retryInMs) refused.limited = take;
   return undefined;
@@ -116,7 +117,7 @@ function sooner(one: Upstream | undefined, other: Upstream, { health }: Gate): U
 }
 
 /** Returns a turn that was not used: the upstream never heard of the call. */
-export async function giveTurnBack({ prepared, entry, quota, takenAtMs }: Turn, gate: Gate): Promise<void> {
-  gate.health.leave(prepared.upstream, entry, unused);
+export async function giveTurnBack({ prepared, pass, quota, takenAtMs }: Turn, gate: Gate): Promise<void> {
+  gate.health.leave(prepared.upstream, pass, unused);
   if (quota) await gate.limiter.giveBack([quota], takenAtMs);
 }
