@@ -74,7 +74,7 @@ export const mutants = [
   {
     name: "nodes: a call is ended without looking whether it has ended",
     file: commands,
-    find: "    if (call.settledAtMs !== undefined) return earlier(call);\n",
+    find: "    if (call.settledAtMs !== undefined) return endedBefore(call);\n",
     replace: "",
     tests: nodes,
     only: "a call that several nodes end at once ends once",

@@ -54,13 +54,48 @@ export interface ProgressRow {
 
 export const heldResult: HoldResult = { kind: "held" };
 
-export const neverHeld: Resolved = {
-  first: false,
+type EndFigures = Omit<Resolved, "first">;
+
+/** Told to whoever ends the call. */
+export const endedNow = (end: EndFigures): Resolved => resolvedOf(true, end);
+
+/** Told to whoever wants to end a call that has ended already. */
+export const endedBefore = (end: EndFigures): Resolved => resolvedOf(false, end);
+
+const resolvedOf = (
+  first: boolean,
+  { state, chargedMicros, valueMicros, writtenOffMicros }: EndFigures,
+): Resolved => ({ first, state, chargedMicros, valueMicros, writtenOffMicros });
+
+/** Told to whoever releases a call that never came about. */
+export const neverHeld = endedBefore({
   state: "released",
   chargedMicros: 0n,
   valueMicros: 0n,
   writtenOffMicros: 0n,
-};
+});
+
+/** The run that a new call belongs to, and without which nothing is held. */
+export function begunRun(runId: bigint | undefined): bigint {
+  if (runId === undefined) throw noRunBegun();
+  return runId;
+}
+
+export const noRunBegun = (): Error => new Error("Nothing can be held before the run has begun.");
+
+export function checkAmount({ amountMicros }: HoldRequest): void {
+  if (amountMicros < 0n) throw new Error("A hold cannot be negative.");
+}
+
+export function callToEnd<Call>(call: Call | null | undefined, callId: string): Call {
+  if (!call) throw new Error(`There is no call ${callId} to resolve.`);
+  return call;
+}
+
+export function accountToCharge<Account>(account: Account | undefined, accountId: string): Account {
+  if (!account) throw new Error(`There is no account ${accountId} to charge.`);
+  return account;
+}
 
 /** More than any call is worth, and little enough that the sums of a day's calls have room in the books. */
 const valueMaxPico = 10n ** 21n;

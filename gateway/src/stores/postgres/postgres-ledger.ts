@@ -1,7 +1,7 @@
 import type { Ledger, Recovery } from "../../ledger/ledger.ts";
 import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
 import { createWhyNotHeld } from "../../ledger/why-not-held.ts";
-import { heldResult, pricesAsText } from "../call-ends.ts";
+import { heldResult, noRunBegun, pricesAsText } from "../call-ends.ts";
 import { unexplainedHolds } from "../audit-rules.ts";
 import type { Database } from "./server/database.ts";
 import { nothingWanted } from "./ledger/fact-rows.ts";
@@ -85,10 +85,7 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
         }));
         await query(insertPrices, [jsonOf(rows)]);
       }),
-    hold: (request) =>
-      runs.current() === undefined
-        ? Promise.reject(new Error("Nothing can be held before the run has begun."))
-        : queue.hold(request),
+    hold: (request) => (runs.current() === undefined ? Promise.reject(noRunBegun()) : queue.hold(request)),
     wouldHold: (request) =>
       db.readMoment(async (query) => {
         const wanted = { ...nothingWanted, accountIds: [request.accountId], holds: [request] };

@@ -14,10 +14,16 @@ import { createWhyNotHeld } from "../../ledger/why-not-held.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import type { TransitMap } from "../../platform/transit-map.ts";
 import {
+  accountToCharge,
+  begunRun,
   callEndOf,
+  callToEnd,
   chargeTo,
+  checkAmount,
   checkEnding,
   checkPostable,
+  endedBefore,
+  endedNow,
   evidenceOf,
   heldCallFor,
   heldResult,
@@ -86,13 +92,13 @@ export function createSqliteLedger(parts: Parts): Ledger {
   let runId: bigint | undefined;
 
   const hold = (request: HoldRequest): HoldResult => {
-    if (runId === undefined) throw new Error("Nothing can be held before the run has begun.");
-    if (request.amountMicros < 0n) throw new Error("A hold cannot be negative.");
+    const ownRunId = begunRun(runId);
+    checkAmount(request);
     if (journal.knows(request.callId)) return heldResult;
     const refusal = whyNotHeld(request);
     if (refusal) return refusal;
     checkPostable(request, standings);
-    const call = heldCallFor(request, runId, standings);
+    const call = heldCallFor(request, ownRunId, standings);
     standings.move(call, { spentMicros: 0n, heldMicros: call.heldMicros });
     journal.hold(call);
     if (!request.task) openCalls.set(call.callId, call);
@@ -111,8 +117,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
     const open = openCalls.get(ending.callId);
     if (open) return endOpen(open, ending, state);
     journal.post();
-    const call = sql.findCall.get(ending.callId);
-    if (!call) throw new Error(`There is no call ${ending.callId} to resolve.`);
+    const call = callToEnd(sql.findCall.get(ending.callId), ending.callId);
     if (call.state === "settled" || call.state === "released") return earlier(call);
     // Whoever lost the claim on the task saw something that may be old: another one ends it, or has.
     if (ending.task && !tasks.end(ending.task, ending.settledAtMs)) return earlier(call);
@@ -122,19 +127,13 @@ export function createSqliteLedger(parts: Parts): Ledger {
   const endOpen = (call: HeldCall, ending: Ending, state: EndState): Resolved => {
     checkEnding(ending);
     openCalls.delete(call.callId);
-    const account = standings.account(call.accountId);
-    if (!account) throw new Error(`There is no account ${call.accountId} to charge.`);
+    const account = accountToCharge(standings.account(call.accountId), call.accountId);
     const charge = chargeTo(account, call, ending);
     standings.move(call, { spentMicros: charge.chargedMicros, heldMicros: -call.heldMicros });
-    journal.end(call, callEndOf(ending, state, charge, dispatchMarks.find(call.callId)));
+    const callEnd = callEndOf(ending, state, charge, dispatchMarks.find(call.callId));
+    journal.end(call, callEnd);
     dispatchMarks.drop(call.callId);
-    return {
-      first: true,
-      state,
-      chargedMicros: charge.chargedMicros,
-      valueMicros: charge.valueMicros,
-      writtenOffMicros: charge.writtenOffMicros,
-    };
+    return endedNow(callEnd);
   };
 
   const settle = (settlement: Settlement): Resolved => end(settlement, "settled");
@@ -250,10 +249,10 @@ export function createSqliteLedger(parts: Parts): Ledger {
 /** Most calls end sooner; their end then says when they were sent without a line of its own for that. */
 const markAfterMs = 100;
 
-const earlier = (call: CallRow): Resolved => ({
-  first: false,
-  state: call.state,
-  chargedMicros: call.charged_micros,
-  valueMicros: call.value_micros,
-  writtenOffMicros: call.written_off_micros,
-});
+const earlier = (call: CallRow): Resolved =>
+  endedBefore({
+    state: call.state,
+    chargedMicros: call.charged_micros,
+    valueMicros: call.value_micros,
+    writtenOffMicros: call.written_off_micros,
+  });

@@ -5,10 +5,16 @@ import { createWhyNotHeld } from "../../../ledger/why-not-held.ts";
 import type { Quantities } from "../../../prices/quantities.ts";
 import type { Terms } from "../../../prices/terms.ts";
 import {
+  accountToCharge,
+  begunRun,
   callEndOf,
+  callToEnd,
   chargeTo,
+  checkAmount,
   checkEnding,
   checkPostable,
+  endedBefore,
+  endedNow,
   evidenceOf,
   heldCallFor,
   heldResult,
@@ -93,14 +99,14 @@ export function decideCommands(
   }
 
   const hold = (request: HoldRequest): HoldResult => {
-    if (batch.runId === undefined) throw new Error("Nothing can be held before the run has begun.");
-    if (request.amountMicros < 0n) throw new Error("A hold cannot be negative.");
+    const runId = begunRun(batch.runId);
+    checkAmount(request);
     const before = facts.calls.get(request.callId);
-    if (before) return heldBefore(before, batch.runId);
+    if (before) return heldBefore(before, runId);
     const refusal = whyNotHeld(request);
     if (refusal) return refusal;
     checkPostable(request, books);
-    const call = heldCallFor(request, batch.runId, books);
+    const call = heldCallFor(request, runId, books);
     facts.move(call, { spentMicros: 0n, heldMicros: call.heldMicros });
     sums.addHeld(call, call.heldMicros);
     facts.calls.set(call.callId, heldNow(call, request.terms));
@@ -125,12 +131,11 @@ export function decideCommands(
   };
 
   const end = (ending: Ending, state: EndState): Resolved => {
-    const call = facts.calls.get(ending.callId);
-    if (!call) throw new Error(`There is no call ${ending.callId} to resolve.`);
-    if (call.settledAtMs !== undefined) return earlier(call);
+    const call = callToEnd(facts.calls.get(ending.callId), ending.callId);
+    if (call.settledAtMs !== undefined) return endedBefore(call);
     const task = ending.task && facts.tasks.get(ending.task.taskId);
     // Whoever lost the claim on the task saw something that may be old: another one ends it, or has.
-    if (ending.task && (!task || task.isEnded || task.fence !== ending.task.fence)) return earlier(call);
+    if (ending.task && (!task || task.isEnded || task.fence !== ending.task.fence)) return endedBefore(call);
     checkEnding(ending);
     const resolved = endOpen(call, ending, state);
     if (ending.task && task) {
@@ -142,8 +147,7 @@ export function decideCommands(
 
   const endOpen = (call: CallFacts, ending: Ending, state: EndState): Resolved => {
     const { held } = call;
-    const account = facts.account(held.accountId);
-    if (!account) throw new Error(`There is no account ${held.accountId} to charge.`);
+    const account = accountToCharge(facts.account(held.accountId), held.accountId);
     const charge = chargeTo(account, held, ending);
     const callEnd = callEndOf(ending, state, charge, batch.dispatchedAtMs(held.callId));
     facts.move(held, { spentMicros: charge.chargedMicros, heldMicros: -held.heldMicros });
@@ -157,7 +161,7 @@ export function decideCommands(
     call.chargedMicros = charge.chargedMicros;
     call.writtenOffMicros = charge.writtenOffMicros;
     call.settledAtMs = ending.settledAtMs;
-    return { ...earlier(call), first: true };
+    return endedNow(call);
   };
 
   const release = (ending: Release): Resolved => {
@@ -245,12 +249,4 @@ const heldNow = (held: CallFacts["held"], terms: Terms): CallFacts => ({
   settledAtMs: undefined,
   progress: null,
   unit_prices: pricesAsText(terms),
-});
-
-const earlier = (call: CallFacts): Resolved => ({
-  first: false,
-  state: call.state,
-  chargedMicros: call.chargedMicros,
-  valueMicros: call.valueMicros,
-  writtenOffMicros: call.writtenOffMicros,
 });

@@ -1,6 +1,7 @@
 import type { CallOutcome, CallState } from "../../../ledger/call-record.ts";
 import type { BoundStanding, HoldFacts } from "../../../ledger/why-not-held.ts";
 import type { Micros } from "../../../platform/money.ts";
+import { accountToCharge } from "../../call-ends.ts";
 import { heldCallOf } from "../../held-call-rows.ts";
 import type { HeldCall } from "../../held-call.ts";
 import type { Query } from "../server/query.ts";
@@ -79,8 +80,7 @@ function factsOf(rows: FactRows): LedgerFacts {
   const { budget, grantDay, moveBounds } = boundFactsOf(rows.budgets, rows.grantDays);
 
   const move = (call: HeldCall, by: BoundStanding): void => {
-    const account = accounts.get(call.accountId);
-    if (!account) throw new Error(`There is no account ${call.accountId} to charge.`);
+    const account = accountToCharge(accounts.get(call.accountId), call.accountId);
     account.postedMicros -= by.spentMicros;
     account.heldMicros += by.heldMicros;
     moveBounds(call, by);

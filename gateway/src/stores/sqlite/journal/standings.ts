@@ -3,6 +3,7 @@ import { budgetSpan, type BudgetSpan } from "../../../keys/budget-window.ts";
 import type { BoundStanding } from "../../../ledger/why-not-held.ts";
 import type { Micros } from "../../../platform/money.ts";
 import { sumBudget } from "../budget-rows.ts";
+import { accountToCharge } from "../../call-ends.ts";
 import type { HeldCall } from "../../held-call.ts";
 import { dayStartMs } from "../../sums.ts";
 
@@ -98,8 +99,7 @@ export function createStandings(db: Database, post: () => void): Standings {
   };
 
   const move: Standings["move"] = ({ accountId, keyId, budgetDayMs, grantId, createdAtMs }, by) => {
-    const standing = account(accountId);
-    if (!standing) throw new Error(`There is no account ${accountId} to charge.`);
+    const standing = accountToCharge(account(accountId), accountId);
     standing.postedMicros -= by.spentMicros;
     standing.heldMicros += by.heldMicros;
     if (budgetDayMs !== null) {
