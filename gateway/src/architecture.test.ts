@@ -63,7 +63,7 @@ const mayImport: Record<string, readonly string[]> = {
     ...domain,
     "platform",
   ],
-  "front-door.ts": ["doors", "doors/http", "doors/wire", ...domain, "platform"],
+  "front-door.ts": ["doors", "doors/http", "platform"],
   "gateway.ts": [
     "front-door.ts",
     "call",

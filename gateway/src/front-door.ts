@@ -1,44 +1,45 @@
-import type { Addresses } from "./config/addresses.ts";
 import type { Doors } from "./doors/create-doors.ts";
 import { answerPreflight } from "./doors/http/preflight.ts";
-import type { BodyReader } from "./doors/wire/read-body.ts";
-import { followSandboxLink } from "./doors/http/sandbox-links.ts";
-import type { Offer } from "./offer/offer.ts";
-import { splitTarget, type HttpRequest, type SplitTarget } from "./platform/http-request.ts";
+import type { AnswerVisit, Door, DoorVisit } from "./platform/door.ts";
+import { splitTarget, type HttpRequest } from "./platform/http-request.ts";
 import type { InFlight } from "./platform/in-flight.ts";
 import { describeError, type Log } from "./platform/log.ts";
 import { CallRefused } from "./platform/refusals.ts";
 import type { Reply } from "./platform/reply.ts";
 import type { Visitor } from "./platform/visitor.ts";
 
-interface Parts extends Doors {
-  readonly offer: () => Offer;
-  readonly addresses: Addresses;
-  readonly bodies: BodyReader;
+interface Parts {
+  readonly doors: Doors;
   readonly newId: () => string;
   readonly inFlight: InFlight;
   readonly log: Log;
 }
 
-/** Leads each request to the door it is meant for. */
-export function createFrontDoor(
-  parts: Parts,
-): (request: HttpRequest, visitor: Visitor) => Promise<Reply | Response> {
-  const { calls, agents, linkPages, signIn, account, pages, site, website } = parts;
-  const { offer, addresses, bodies, newId, inFlight, log } = parts;
+/** Leads each request to the door it is meant for: the first of these that has an answer to it. */
+export function createFrontDoor({
+  doors,
+  newId,
+  inFlight,
+  log,
+}: Parts): (request: HttpRequest, visitor: Visitor) => Promise<Reply | Response> {
+  const { linkPages, agents, calls, signIn, account, operator, site, sandboxLinks, website } = doors;
+  // Link pages have paths of the API, and the agents' door may have one; neither asks for a key as that for calls does.
+  const beforeCalls: readonly Door[] = [linkPages, agents];
+  const afterCalls: readonly Door[] = [signIn, account, operator, site, sandboxLinks];
+  const forTheRest: Entrance = { door: website, answer: website.answer };
 
   const serve = (request: HttpRequest, visitor: Visitor): Promise<Reply | Response> => {
     const target = splitTarget(request.target);
-    const { path, rawQuery } = target;
+    const { path } = target;
     const broken = brokenRequest(request);
     if (broken) return attend({ ...calls.refuse(broken, path), closes: true });
-    // People come to these from a platform, without a key, so they are found before a key is asked for.
-    const linkPage = linkPages.find(request.method, path);
-    if (linkPage) return attend(linkPage(request.toRequest(), rawQuery));
-    if (agents.serves(path, request.headers)) return attend(agents.answer(request.toRequest(), visitor));
-    if (!isApiPath(path)) return attend(servePage(request.toRequest(), target, visitor));
-    const preflight = answerPreflight(request, newId);
-    return preflight ? attend(preflight) : calls.answer(request, target, visitor);
+    const early = findEntrance(beforeCalls, request, path);
+    if (!early && isApiPath(path)) {
+      const preflight = answerPreflight(request, newId);
+      return preflight ? attend(preflight) : calls.answer(request, target, visitor);
+    }
+    const entrance = early ?? findEntrance(afterCalls, request, path) ?? forTheRest;
+    return attend(enter(entrance, { request: request.toRequest(), target, visitor, id: newId() }));
   };
 
   /** The door for calls counts them itself: whatever is done around every call is worth a promise less. */
@@ -51,51 +52,47 @@ export function createFrontDoor(
     }
   };
 
-  /** Every answer has a name by which it can be asked about, also one that went wrong. */
-  const servePage = async (
-    request: Request,
-    target: SplitTarget,
-    visitor: Visitor,
-  ): Promise<Reply | Response> => {
-    const id = newId();
+  const enter = async ({ door, answer }: Entrance, visit: DoorVisit): Promise<Reply | Response> => {
     try {
-      const response = await findPage(request, target, visitor);
-      if (response instanceof Response && !response.headers.has("x-request-id"))
-        response.headers.set("x-request-id", id);
-      return response;
+      return named(await answer(visit), visit);
     } catch (error) {
-      if (error instanceof CallRefused) return calls.refuse(error, target.path, id);
-      log.error("a page failed unexpectedly", { request_id: id, path: target.path, ...describeError(error) });
-      return calls.refuse(new CallRefused("internal", "internal error"), target.path, id);
+      const refusal = error instanceof CallRefused ? error : tellBug(error, door, visit);
+      return door.refuse
+        ? named(door.refuse(refusal, visit), visit)
+        : calls.refuse(refusal, visit.target.path, visit.id);
     }
   };
 
-  const findPage = async (
-    request: Request,
-    { path, rawQuery }: SplitTarget,
-    visitor: Visitor,
-  ): Promise<Reply | Response> => {
-    for (const door of [signIn, account]) {
-      if (door.owns(path)) return door.answer(request, { path, rawQuery }, visitor.address());
-    }
-    const reads = request.method === "GET" || request.method === "HEAD";
-    const page = reads ? pages.find(path) : undefined;
-    if (page) return page(request, visitor.address());
-    const read = reads ? (site.find(path) ?? website.find(path)) : undefined;
-    if (read) return read(request, rawQuery);
-    const linked = path.startsWith("/sandbox/")
-      ? await followSandboxLink(
-          request,
-          { path, rawQuery },
-          { offer: offer(), baseUrl: addresses.baseUrl, bodies },
-        )
-      : undefined;
-    if (linked) return linked;
-    const refusal = new CallRefused("unknown_endpoint", "api endpoint not found");
-    return website.notFound(request, path) ?? calls.refuse(refusal, path);
+  const tellBug = (error: unknown, { name }: Entrance["door"], { id, target }: DoorVisit): CallRefused => {
+    log.error(`${name} failed unexpectedly`, {
+      request_id: id,
+      path: target.path,
+      ...describeError(error),
+    });
+    return new CallRefused("internal", "internal error");
   };
 
   return serve;
+}
+
+/** A door, and what answers at it. */
+interface Entrance {
+  readonly door: Pick<Door, "name" | "refuse">;
+  readonly answer: AnswerVisit;
+}
+
+function findEntrance(doors: readonly Door[], request: HttpRequest, path: string): Entrance | undefined {
+  for (const door of doors) {
+    const answer = door.find(request, path);
+    if (answer) return { door, answer };
+  }
+  return undefined;
+}
+
+/** Every answer has a name by which it can be asked about, also one that went wrong. */
+function named(response: Response, { id }: DoorVisit): Response {
+  if (!response.headers.has("x-request-id")) response.headers.set("x-request-id", id);
+  return response;
 }
 
 /** Where a credential is asked for before anything else, whether the path exists or not. */
@@ -107,7 +104,7 @@ const isApiPath = (path: string): boolean =>
 
 const apiRoots: ReadonlySet<string> = new Set(["/v1", "/v1beta", "/apis/v1"]);
 
-/** Nobody needs more. */
+/** Browsers and proxies together send some thirty. */
 const headersMax = 100;
 
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);

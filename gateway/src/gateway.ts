@@ -100,7 +100,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   const bodies = createBodyReader(parts.bodyTimeoutMs ?? bodyTimeoutUsualMs, clock.monotonicMs);
   const shared = { ...parts, gate, inForce: () => inForce, contracts, sales, bodies, inFlight, randomBytes };
   const doors = createDoors({ ...shared, isStopping: () => isStopping });
-  const answer = createFrontDoor({ ...shared, ...doors, offer });
+  const answer = createFrontDoor({ ...shared, doors });
   const worker = startTaskWorker({ desk: gate.desk, upstreams: () => offer().taskUpstreams, log });
   showGauges(gate, offer, inFlight);
 

@@ -11,12 +11,13 @@ import type { Clock } from "../platform/clock.ts";
 import type { InFlight } from "../platform/in-flight.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
-import type { CallRefused } from "../platform/refusals.ts";
+import type { Door } from "../platform/door.ts";
 import { responseOf } from "../platform/reply.ts";
-import { createAccountDoor, type AccountDoor } from "./account/account-door.ts";
+import { createAccountDoor } from "./account/account-door.ts";
 import { createHttpDoor, type HttpDoor } from "./http/http-door.ts";
-import { createLinkPages, type LinkPages } from "./http/link-pages.ts";
-import { createOperatorPages, type OperatorPages } from "./http/operator-pages.ts";
+import { createLinkPages } from "./http/link-pages.ts";
+import { createOperatorPages } from "./http/operator-pages.ts";
+import { createSandboxLinks } from "./http/sandbox-links.ts";
 import type { BodyReader } from "./wire/read-body.ts";
 import { createMcpDoor, type AgentServer, type McpDoor } from "./mcp/mcp-door.ts";
 import { createSessionRecords } from "./mcp/sessions/session-records.ts";
@@ -24,19 +25,20 @@ import type { FetchDocument } from "./oauth/server-configuration.ts";
 import { createSignInDoor, type SignInDoor } from "./oauth/sign-in-door.ts";
 import type { FormParts } from "./people/form.ts";
 import { createPeople } from "./people/person.ts";
-import { createSiteDoor, type SiteDoor } from "./site/site-door.ts";
+import { createSiteDoor } from "./site/site-door.ts";
 import { createWebsite, type Website } from "./site/website/website.ts";
 
 /** Every door that the front door can lead a request to. */
 export interface Doors {
   readonly calls: HttpDoor;
   readonly agents: McpDoor;
-  readonly linkPages: LinkPages;
+  readonly linkPages: Door;
   readonly signIn: SignInDoor;
-  readonly account: AccountDoor;
-  readonly pages: OperatorPages;
-  readonly site: SiteDoor;
+  readonly account: Door;
+  readonly operator: Door;
+  readonly site: Door;
   readonly website: Website;
+  readonly sandboxLinks: Door;
 }
 
 interface Parts {
@@ -68,7 +70,6 @@ export function createDoors(parts: Parts): Doors {
   const mcp = () => inForce().mcp;
 
   const calls = createHttpDoor({ gate, offer, bodies, newId, inFlight: parts.inFlight });
-  const refuse = (refusal: CallRefused, path: string): Response => responseOf(calls.refuse(refusal, path));
   const agents = createMcpDoor({
     gate,
     offer,
@@ -103,17 +104,23 @@ export function createDoors(parts: Parts): Doors {
   return {
     calls,
     agents,
-    linkPages: createLinkPages({ desk: gate.links, offer, baseUrl, bodies, newId, log: parts.log }),
+    linkPages: createLinkPages({ desk: gate.links, offer, baseUrl, bodies }),
     signIn,
     account: createAccountDoor({ ...parts, ...forms, selfService: gate.selfService, config: mcp, offer }),
-    pages: createOperatorPages({
+    operator: createOperatorPages({
       metrics: parts.metrics,
       operatorToken: parts.operatorToken,
       isProxy: (address) => inForce().isProxy(address),
       readiness: () => findFailing({ agents, signIn }, parts),
     }),
-    site: createSiteDoor({ contracts: parts.contracts, sales: parts.sales, offer, newId, refuse }),
-    website: createWebsite({ contracts: parts.contracts, addresses, offer, newId, refuse }),
+    site: createSiteDoor({
+      contracts: parts.contracts,
+      sales: parts.sales,
+      offer,
+      refuse: (refusal, { target, id }) => responseOf(calls.refuse(refusal, target.path, id)),
+    }),
+    website: createWebsite({ contracts: parts.contracts, addresses, offer }),
+    sandboxLinks: createSandboxLinks({ offer, baseUrl, bodies }),
   };
 }
 

@@ -31,6 +31,9 @@ export interface HttpRequest extends SentBody {
   toRequest(): Request;
 }
 
+export const isGetOrHead = ({ method }: { readonly method: string }): boolean =>
+  method === "GET" || method === "HEAD";
+
 /** The target of a request in its two parts. The query is as it came, without the question mark. */
 export interface SplitTarget {
   readonly path: string;

@@ -1,13 +1,11 @@
 import { accountPage, accountPageUrl, allowedHosts, type Addresses } from "../../config/addresses.ts";
 import type { McpConfig } from "../../config/mcp-config.ts";
 import { accountFiles, accountPages, signInVisits, tryTake } from "../../limits/visitor-limits.ts";
-import { describeError, type Log } from "../../platform/log.ts";
-import { CallRefused } from "../../platform/refusals.ts";
+import type { AnswerVisit, Door } from "../../platform/door.ts";
 import { html } from "../pages/html.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import { searchOf, type PageRequest } from "../people/form.ts";
 import { errorPage } from "../people/message-page.ts";
-import type { PageDoor } from "../people/page-door.ts";
 import { notUnderstood, withPerson } from "../people/with-person.ts";
 import { downloadCalls } from "./download-calls.ts";
 import { callsFilePath } from "./calls-page.ts";
@@ -20,13 +18,10 @@ import { showReceipt } from "./show-receipt.ts";
 interface Parts extends ReaderParts {
   readonly addresses: Addresses;
   readonly config: () => McpConfig;
-  readonly log: Log;
 }
 
 /** The pages on which a key's owner sees what it spends. They only show; nothing can be changed or bought here. */
-export type AccountDoor = PageDoor;
-
-export function createAccountDoor(parts: Parts): AccountDoor {
+export function createAccountDoor(parts: Parts): Door {
   const { addresses, limiter } = parts;
 
   const route = async (asked: PageRequest, query: URLSearchParams): Promise<Response> => {
@@ -50,27 +45,18 @@ export function createAccountDoor(parts: Parts): AccountDoor {
     });
   };
 
+  const answer: AnswerVisit = ({ request, target: { path, rawQuery }, visitor }) => {
+    const asked = { request, path, search: searchOf(rawQuery), address: visitor.address() };
+    return route(asked, new URLSearchParams(rawQuery));
+  };
+
   return {
-    owns: (path) => path === accountPage || path.startsWith(`${accountPage}/`),
-    answer: async (request, { path, rawQuery }, address) => {
-      try {
-        return await route(
-          { request, path, search: searchOf(rawQuery), address },
-          new URLSearchParams(rawQuery),
-        );
-      } catch (error) {
-        if (error instanceof CallRefused)
-          return pageResponse(errorPage("Please try again", error.message), error.status);
-        const requestId = parts.newId();
-        parts.log.error("a page of an account failed unexpectedly", {
-          request_id: requestId,
-          path,
-          ...describeError(error),
-        });
-        return pageResponse(errorPage("Please try again", "Something went wrong here."), 500, {
-          "x-request-id": requestId,
-        });
-      }
+    name: "a page of an account",
+    find: (_request, path) =>
+      path === accountPage || path.startsWith(`${accountPage}/`) ? answer : undefined,
+    refuse: ({ code, status, message }) => {
+      const sentence = code === "internal" ? "Something went wrong here." : message;
+      return pageResponse(errorPage("Please try again", sentence), status);
     },
   };
 }

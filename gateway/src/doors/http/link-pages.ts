@@ -1,8 +1,7 @@
 import type { LinkDesk } from "../../links/link-desk.ts";
 import { linkPaths } from "../../links/link-parts.ts";
 import type { Offer } from "../../offer/offer.ts";
-import { describeError, type Log } from "../../platform/log.ts";
-import { CallRefused } from "../../platform/refusals.ts";
+import type { AnswerVisit, Door } from "../../platform/door.ts";
 import { cookiesOf } from "../pages/cookies.ts";
 import { formFields } from "../pages/form-fields.ts";
 import { pageResponse } from "../pages/small-page.ts";
@@ -23,22 +22,13 @@ interface Parts {
   readonly offer: () => Offer;
   readonly baseUrl: string;
   readonly bodies: BodyReader;
-  readonly newId: () => string;
-  readonly log: Log;
-}
-
-type AnswerPage = (request: Request, rawQuery: string) => Promise<Response>;
-
-/** The pages of the link flow. People come here in a browser, sent by a platform, so no key opens or closes them. */
-export interface LinkPages {
-  readonly find: (method: string, path: string) => AnswerPage | undefined;
 }
 
 /** Our own forms are a few words long. */
 const formBytesMax = 4_096;
 
-export function createLinkPages(parts: Parts): LinkPages {
-  const { desk, offer, bodies, baseUrl } = parts;
+/** The pages of the link flow. People come here in a browser, sent by a platform, so no key opens or closes them. */
+export function createLinkPages({ desk, offer, bodies, baseUrl }: Parts): Door {
   let known = { offer: offer(), paths: linkPaths(offer()) };
   /** Every call of the gateway passes by here, so the paths are made once for each offer. */
   const pathsNow = (): ReturnType<typeof linkPaths> => {
@@ -47,8 +37,8 @@ export function createLinkPages(parts: Parts): LinkPages {
     return known.paths;
   };
 
-  const show: AnswerPage = async (_request, rawQuery) => {
-    const state = new URLSearchParams(rawQuery).get("state") ?? "";
+  const show: AnswerVisit = async ({ target }) => {
+    const state = new URLSearchParams(target.rawQuery).get("state") ?? "";
     const asking = await desk.show(state);
     if (asking.kind === "not_open") return respond(notLinkedPages.unknown);
     const secure = baseUrl.startsWith("https:") ? "; Secure" : "";
@@ -57,7 +47,7 @@ export function createLinkPages(parts: Parts): LinkPages {
     return respond(page, { "set-cookie": cookie });
   };
 
-  const confirm: AnswerPage = async (request) => {
+  const confirm: AnswerVisit = async ({ request }) => {
     const form = await readForm(request, bodies);
     const given = { state: form.get("state") ?? "", formToken: form.get("token") ?? "" };
     const goesTo = await desk.confirm({ ...given, cookies: cookiesOf(request) });
@@ -66,41 +56,29 @@ export function createLinkPages(parts: Parts): LinkPages {
     return respond(onwardPage(goesTo), { refresh: `0; url=${goesTo}` });
   };
 
-  const callback: AnswerPage = async (request, rawQuery) => {
-    const finished = await desk.finish(new URLSearchParams(rawQuery), cookiesOf(request));
+  const callback: AnswerVisit = async ({ request, target }) => {
+    const finished = await desk.finish(new URLSearchParams(target.rawQuery), cookiesOf(request));
     if (finished.kind === "not_linked") return respond(notLinkedPages[finished.why]);
     return respond(linkedPage(finished, baseUrl + pathsNow().undo));
   };
 
-  const undo: AnswerPage = async (request) => {
+  const undo: AnswerVisit = async ({ request }) => {
     const form = await readForm(request, bodies);
     const ended = await desk.undo(form.get("token") ?? "");
     return respond(ended ? undonePage(ended) : nothingToUndoPage);
   };
 
-  /** Whatever goes wrong is a page: somebody looks at it. */
-  const safely =
-    (answer: AnswerPage): AnswerPage =>
-    async (request, rawQuery) => {
-      const requestId = parts.newId();
-      const response = await answer(request, rawQuery).catch((error: unknown) => {
-        if (error instanceof CallRefused) return respond({ ...brokenPage, status: error.status });
-        parts.log.error("a link page failed", { request_id: requestId, ...describeError(error) });
-        return respond(brokenPage);
-      });
-      response.headers.set("x-request-id", requestId);
-      return response;
-    };
-
   return {
-    find: (method, path) => {
+    name: "a link page",
+    find: ({ method }, path) => {
       const paths = pathsNow();
-      if (path === paths.callback && method === "GET") return safely(callback);
-      if (path === paths.undo && method === "POST") return safely(undo);
+      if (path === paths.callback && method === "GET") return callback;
+      if (path === paths.undo && method === "POST") return undo;
       if (path !== paths.confirm) return undefined;
-      if (method === "GET") return safely(show);
-      return method === "POST" ? safely(confirm) : undefined;
+      if (method === "GET") return show;
+      return method === "POST" ? confirm : undefined;
     },
+    refuse: ({ status }) => respond({ ...brokenPage, status }),
   };
 }
 

@@ -1,6 +1,8 @@
 import { isSameSecret } from "../../keys/is-same-secret.ts";
 import { isIP } from "node:net";
 import type { IsProxy } from "../../platform/caller-address.ts";
+import type { AnswerVisit, Door } from "../../platform/door.ts";
+import { isGetOrHead } from "../../platform/http-request.ts";
 import type { Metrics } from "../../platform/metrics.ts";
 
 /** Names what the gateway cannot do without right now; undefined when it is ready. */
@@ -15,14 +17,8 @@ interface Parts {
 }
 
 /** Life signs and figures for whoever runs the gateway. No caller's key opens or closes them. */
-export interface OperatorPages {
-  readonly find: (
-    path: string,
-  ) => ((request: Request, address: string | undefined) => Promise<Response>) | undefined;
-}
-
-export function createOperatorPages({ metrics, readiness, ...operator }: Parts): OperatorPages {
-  const pages: Record<string, (request: Request, address: string | undefined) => Promise<Response>> = {
+export function createOperatorPages({ metrics, readiness, ...operator }: Parts): Door {
+  const pages: Readonly<Record<string, AnswerVisit>> = {
     "/healthz": async () => Response.json({ status: "live" }),
     "/readyz": async () => {
       const failing = await readiness();
@@ -30,14 +26,17 @@ export function createOperatorPages({ metrics, readiness, ...operator }: Parts):
         ? Response.json({ status: "ready" })
         : Response.json({ status: "not ready", failing }, { status: 503 });
     },
-    "/metrics": async (request, address) => {
-      if (!isOperator(request, address, operator)) {
+    "/metrics": async ({ request, visitor }) => {
+      if (!isOperator(request, visitor.address(), operator)) {
         return Response.json({ error: "metrics are for the operator", code: "forbidden" }, { status: 403 });
       }
       return new Response(metrics.render(), { headers: { "content-type": "text/plain; version=0.0.4" } });
     },
   };
-  return { find: (path) => (Object.hasOwn(pages, path) ? pages[path] : undefined) };
+  return {
+    name: "a page",
+    find: (request, path) => (isGetOrHead(request) && Object.hasOwn(pages, path) ? pages[path] : undefined),
+  };
 }
 
 const loopback = /^(127\.|::1$|::ffff:127\.)/;

@@ -1,5 +1,6 @@
 import type { Offer } from "../../offer/offer.ts";
-import type { SplitTarget } from "../../platform/http-request.ts";
+import type { AnswerVisit, Door } from "../../platform/door.ts";
+import { isGetOrHead, type SplitTarget } from "../../platform/http-request.ts";
 import { refuse } from "../../platform/refusals.ts";
 import { cookiesOf } from "../pages/cookies.ts";
 import type { BodyReader } from "../wire/read-body.ts";
@@ -8,27 +9,42 @@ import type { BodyReader } from "../wire/read-body.ts";
 const formBytesMax = 64 * 1024;
 const timeoutMs = 10_000;
 
-/** Links the sandbox gives to people and clients are served under our own address, so that they work as pasted. */
-export async function followSandboxLink(
-  request: Request,
-  { path, rawQuery }: SplitTarget,
-  {
-    offer,
-    baseUrl,
-    bodies,
-  }: { readonly offer: Offer; readonly baseUrl: string; readonly bodies: BodyReader },
-): Promise<Response | undefined> {
-  if (offer.sandboxUrl === undefined) return undefined;
-  const link = path.slice("/sandbox/".length);
-  if (!/^[\w-]+(\/[\w.-]+)*$/.test(link) || link.includes("..")) return undefined;
-  const query = rawQuery === "" ? "" : `?${rawQuery}`;
-  const target = `${offer.sandboxUrl}/public/${link}${query}`;
-  const isPage = link.startsWith("x/");
-  const form = isPage && request.method === "POST" ? await bodies.read(request, formBytesMax) : undefined;
-  if (isPage) return visitPlatform(request, form, target, `${baseUrl}/sandbox`);
-  const reads = request.method === "GET" || request.method === "HEAD";
-  return reads ? fetchFile(request, target) : undefined;
+interface Parts {
+  readonly offer: () => Offer;
+  readonly baseUrl: string;
+  readonly bodies: BodyReader;
 }
+
+/** Links the sandbox gives to people and clients are served under our own address, so that they work as pasted. */
+export function createSandboxLinks({ offer, baseUrl, bodies }: Parts): Door {
+  const file =
+    (url: string): AnswerVisit =>
+    ({ request, target }) =>
+      fetchFile(request, url + queryOf(target));
+
+  const platformPage =
+    (url: string): AnswerVisit =>
+    async ({ request, target }) => {
+      const form = request.method === "POST" ? await bodies.read(request, formBytesMax) : undefined;
+      return visitPlatform(request, form, url + queryOf(target), `${baseUrl}/sandbox`);
+    };
+
+  return {
+    name: "a page",
+    find: (request, path) => {
+      const { sandboxUrl } = offer();
+      const [, link] = linkShape.exec(path) ?? [];
+      if (sandboxUrl === undefined || link === undefined || link.includes("..")) return undefined;
+      const url = `${sandboxUrl}/public/${link}`;
+      if (!link.startsWith("x/")) return isGetOrHead(request) ? file(url) : undefined;
+      return request.method === "GET" || request.method === "POST" ? platformPage(url) : undefined;
+    },
+  };
+}
+
+const linkShape = /^\/sandbox\/([\w-]+(?:\/[\w.-]+)*)$/;
+
+const queryOf = ({ rawQuery }: SplitTarget): string => (rawQuery === "" ? "" : `?${rawQuery}`);
 
 /** A sandbox that was stopped or hangs is no fault of the gateway's. */
 const heardOf = <Heard>(sandbox: Promise<Heard>): Promise<Heard> =>
@@ -71,8 +87,7 @@ async function visitPlatform(
   form: Uint8Array | undefined,
   target: string,
   publicBase: string,
-): Promise<Response | undefined> {
-  if (request.method !== "GET" && request.method !== "POST") return undefined;
+): Promise<Response> {
   const response = await heardOf(
     fetch(target, {
       method: request.method,

@@ -9,10 +9,10 @@ import { nothingKnown, type Known } from "../../call/call.ts";
 import { countRequest } from "../../call/steps/count-request.ts";
 import { renameToHost, type Addresses } from "../../config/addresses.ts";
 import { bearerChallenge } from "../../grants/challenge.ts";
+import type { AnswerVisit, DoorVisit } from "../../platform/door.ts";
 import { isJsonObject, parseJson } from "../../platform/json.ts";
 import { describeError } from "../../platform/log.ts";
 import { CallRefused } from "../../platform/refusals.ts";
-import type { Located } from "../../platform/visitor.ts";
 import { tellRequestsLimit } from "../wire/limit-headers.ts";
 import { presentedKey } from "../wire/presented-key.ts";
 import { letsRestPass, type BodyReader } from "../wire/read-body.ts";
@@ -40,7 +40,7 @@ export interface AgentParts extends Omit<ToolParts, "index" | "memory" | "states
 
 /** What is behind the door for agents: both eras of the protocol on one address, with one set of tools. */
 export interface AgentAnswers {
-  readonly answer: (request: Request, visitor: Located, requestId: string) => Promise<Response>;
+  readonly answer: AnswerVisit;
   readonly sessionCount: () => number;
   /** Whoever only waits for news is sent away, now and from now on; what agents have asked for goes on. */
   readonly endListening: () => Promise<void>;
@@ -90,11 +90,7 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     });
   };
 
-  const letIn = async (
-    request: Request,
-    visitor: Located,
-    { known, receivedAtMs }: Arrival,
-  ): Promise<Response> => {
+  const letIn = async ({ visit: { request, visitor }, known, receivedAtMs }: Arrival): Promise<Response> => {
     const presented = presentedKey(request.headers, new URL(addresses.mcpUrl).pathname);
     const caller = await checkCredential({ presented, receivedAtMs, address: () => visitor.address() }, gate);
     const limited = await refusalOf(countRequest({ known, offer: parts.offer() }, caller, gate));
@@ -116,27 +112,28 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     return route(request, body, introduce({ caller, known, limited }, value, mcpUrlFor(request)));
   };
 
-  const answerArrival = async (request: Request, visitor: Located, arrival: Arrival): Promise<Response> => {
+  const answerArrival = async (arrival: Arrival): Promise<Response> => {
+    const { request, id } = arrival.visit;
     const guarded = guardOrigin(request, addresses, parts.settings().allowedHosts);
     if (guarded) return guarded;
     if (!methods.has(request.method)) {
       return protocolError(405, -32000, "Method not allowed.", { allow: "POST, GET, DELETE" });
     }
     try {
-      return await letIn(request, visitor, arrival);
+      return await letIn(arrival);
     } catch (error) {
       if (error instanceof CallRefused) return refused(error, request, mcpUrlFor(request));
       gate.log.error("the agent door failed unexpectedly", {
-        request_id: arrival.requestId,
+        request_id: id,
         ...describeError(error),
       });
       return protocolError(500, -32603, "internal error");
     }
   };
 
-  const answer: AgentAnswers["answer"] = async (request, visitor, requestId) => {
-    const arrival = { requestId, known: nothingKnown(), receivedAtMs: gate.clock.wallMs() };
-    const response = await answerArrival(request, visitor, arrival);
+  const answer: AnswerVisit = async (visit) => {
+    const arrival = { visit, known: nothingKnown(), receivedAtMs: gate.clock.wallMs() };
+    const response = await answerArrival(arrival);
     const { requests } = arrival.known;
     if (requests) tellRequestsLimit(response.headers, requests, gate.clock.wallMs());
     return response;
@@ -153,7 +150,7 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
 
 /** What is known of a request from its beginning, and what becomes known of it on the way. */
 interface Arrival {
-  readonly requestId: string;
+  readonly visit: DoorVisit;
   readonly known: Known;
   readonly receivedAtMs: number;
 }

@@ -1,8 +1,6 @@
 import type { McpServer } from "@modelcontextprotocol/server";
-import type { HttpHeaders } from "../../platform/http-request.ts";
-import { describeError } from "../../platform/log.ts";
+import type { AnswerVisit, Door } from "../../platform/door.ts";
 import { openLate } from "../../platform/open-late.ts";
-import type { Located } from "../../platform/visitor.ts";
 import type { AgentAnswers, AgentParts } from "./answer-agents.ts";
 import { protocolError } from "./protocol-error.ts";
 
@@ -10,10 +8,7 @@ import { protocolError } from "./protocol-error.ts";
 export type AgentServer = McpServer;
 
 /** The door for agents. */
-export interface McpDoor {
-  /** Whether a request is for this door: its path, and its host too where the door has one of its own. */
-  readonly serves: (path: string, headers: HttpHeaders) => boolean;
-  readonly answer: (request: Request, visitor: Located) => Promise<Response>;
+export interface McpDoor extends Door {
   /** False when the door could not be opened, and still cannot be. */
   readonly isWell: () => Promise<boolean>;
   /** Agents may listen for news for ever, and would hold up a stop for nothing. */
@@ -34,28 +29,17 @@ export function createMcpDoor(parts: AgentParts): McpDoor {
   });
   gate.metrics.gauge("tollgate_agent_sessions", () => opened?.sessionCount() ?? 0);
 
-  const answer: AgentAnswers["answer"] = async (request, visitor, requestId) => {
-    try {
-      return await (await agents.get()).answer(request, visitor, requestId);
-    } catch (error) {
-      gate.log.error("the agent door failed unexpectedly", {
-        request_id: requestId,
-        ...describeError(error),
-      });
-      return protocolError(500, -32603, "internal error");
-    }
-  };
+  const answer: AnswerVisit = async (visit) => (await agents.get()).answer(visit);
 
   const { pathname, host } = new URL(addresses.mcpUrl);
   const ownHost = host !== new URL(addresses.baseUrl).host && host !== new URL(addresses.siteUrl).host;
   return {
-    serves: (path, headers) => path === pathname && (!ownHost || headers.get("host") === host),
-    answer: async (request, visitor) => {
-      const requestId = parts.newId();
-      const response = await answer(request, visitor, requestId);
-      response.headers.set("x-request-id", requestId);
-      return response;
-    },
+    name: "the agent door",
+    // By its host too, where the door has one of its own.
+    find: ({ headers }, path) =>
+      path === pathname && (!ownHost || headers.get("host") === host) ? answer : undefined,
+    // What is refused is said behind the door, with how the limits stand; here comes only what could not be opened.
+    refuse: () => protocolError(500, -32603, "internal error"),
     isWell: agents.isWell,
     endListening: async () => opened?.endListening(),
   };

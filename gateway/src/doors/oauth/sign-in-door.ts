@@ -11,9 +11,8 @@ import {
   signInVisits,
   tryTake,
 } from "../../limits/visitor-limits.ts";
-import { describeError } from "../../platform/log.ts";
+import type { AnswerVisit, Door } from "../../platform/door.ts";
 import { openLate, type OpenedLate } from "../../platform/open-late.ts";
-import { CallRefused } from "../../platform/refusals.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import { answerApproval, answerGrants } from "./account-pages.ts";
 import {
@@ -27,16 +26,14 @@ import { answerConsent, type ConsentParts } from "./consent.ts";
 import { searchOf, type PageRequest, type FormParts } from "../people/form.ts";
 import { askNodeApp } from "./node-exchange.ts";
 import { errorPage } from "../people/message-page.ts";
-import type { PageDoor } from "../people/page-door.ts";
 import { readRegistration, registrationBytesMax } from "./registration.ts";
 
 interface Parts extends Omit<ServerParts, "mayFetch" | "config">, FormParts {
   readonly config: () => McpConfig;
-  readonly newId: () => string;
 }
 
 /** The authorization server and the pages of its people. Knows who may sign in; decides nothing about money. */
-export interface SignInDoor extends PageDoor {
+export interface SignInDoor extends Door {
   /** False when the authorization server could not be opened, and still cannot be. */
   readonly isWell: () => Promise<boolean>;
 }
@@ -94,7 +91,8 @@ export function createSignInDoor(parts: Parts): SignInDoor {
     return askServer(asked, "", new TextEncoder().encode(JSON.stringify(registration.metadata)));
   };
 
-  const route: SignInDoor["answer"] = async (request, { path, rawQuery }, address) => {
+  const answer: AnswerVisit = async ({ request, target: { path, rawQuery }, visitor }) => {
+    const address = visitor.address();
     const asked: PageRequest = { request, path, search: searchOf(rawQuery), address };
     const say = sayerAt(path);
     const host = request.headers.get("host") ?? "";
@@ -127,28 +125,20 @@ export function createSignInDoor(parts: Parts): SignInDoor {
     return askServer(asked, rawQuery, path === "/token" ? completeForm(body, addresses.mcpUrl) : body);
   };
 
+  const owns = (path: string): boolean =>
+    serverPaths.has(path) ||
+    resourcePaths.has(path) ||
+    path.startsWith("/oauth/") ||
+    path.startsWith("/authorize/");
+
   return {
-    owns: (path) =>
-      serverPaths.has(path) ||
-      resourcePaths.has(path) ||
-      path.startsWith("/oauth/") ||
-      path.startsWith("/authorize/"),
-    answer: async (request, target, address) => {
+    name: "sign-in",
+    find: (_request, path) => (owns(path) ? answer : undefined),
+    refuse: ({ code, status, message }, { target }) => {
       const say = sayerAt(target.path);
-      try {
-        return await route(request, target, address);
-      } catch (error) {
-        if (error instanceof CallRefused) return say(error.status, "invalid_request", error.message);
-        const requestId = parts.newId();
-        parts.log.error("sign-in failed unexpectedly", {
-          request_id: requestId,
-          path: target.path,
-          ...describeError(error),
-        });
-        return say(500, "server_error", "Something went wrong here; try again.", {
-          "x-request-id": requestId,
-        });
-      }
+      return code === "internal"
+        ? say(500, "server_error", "Something went wrong here; try again.")
+        : say(status, "invalid_request", message);
     },
     isWell: () => server().isWell(),
   };

@@ -1,37 +1,33 @@
 import type { ContractShelf } from "../../contract/contract-shelf.ts";
 import type { SalesShelf } from "../../contract/sales-shelf.ts";
 import type { Offer } from "../../offer/offer.ts";
+import type { AnswerVisit, Door, DoorVisit } from "../../platform/door.ts";
+import { isGetOrHead } from "../../platform/http-request.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { createContractPages } from "./contract-pages.ts";
 import { salesPage } from "./sales-page.ts";
-import { hashHeader, revisionHeader, type SiteRequest, type SitePage } from "./site-page.ts";
+import { hashHeader, revisionHeader, type SitePage } from "./site-page.ts";
 
 interface SiteParts {
   readonly contracts: ContractShelf;
   readonly sales: SalesShelf;
   readonly offer: () => Offer;
-  readonly newId: () => string;
-  readonly refuse: (refusal: CallRefused, path: string) => Response;
+  readonly refuse: (refusal: CallRefused, visit: DoorVisit) => Response;
 }
 
 /** What anybody may read without a key: contracts, prices and the pages about them. */
-export interface SiteDoor {
-  readonly find: (path: string) => ((request: Request, rawQuery: string) => Promise<Response>) | undefined;
-}
-
-export function createSiteDoor(parts: SiteParts): SiteDoor {
+export function createSiteDoor(parts: SiteParts): Door {
   const pages: Readonly<Record<string, SitePage>> = {
     ...createContractPages(parts),
     "/api/sales-api-data": salesPage(parts),
   };
 
-  const answer = async (page: SitePage, asked: SiteRequest): Promise<Response> => {
+  const answer = async (page: SitePage, visit: DoorVisit): Promise<Response> => {
+    const { path, rawQuery } = visit.target;
     try {
-      const response = await page(asked);
-      response.headers.set("x-request-id", parts.newId());
-      return response;
+      return await page({ headers: visit.request.headers, path, query: new URLSearchParams(rawQuery) });
     } catch (error) {
-      if (error instanceof CallRefused) return parts.refuse(error, asked.path);
+      if (error instanceof CallRefused) return parts.refuse(error, visit);
       throw error;
     }
   };
@@ -51,13 +47,10 @@ export function createSiteDoor(parts: SiteParts): SiteDoor {
   };
 
   return {
-    find: (path) => {
-      const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
-      return (
-        page &&
-        (async ({ headers }, rawQuery) =>
-          withVersion(await answer(page, { headers, path, query: new URLSearchParams(rawQuery) })))
-      );
+    name: "a page",
+    find: (request, path): AnswerVisit | undefined => {
+      const page = isGetOrHead(request) && Object.hasOwn(pages, path) ? pages[path] : undefined;
+      return page && (async (visit) => withVersion(await answer(page, visit)));
     },
   };
 }

@@ -1,18 +1,13 @@
 import type { Content } from "./content.ts";
 
 /** Answers with content in the coding this reader takes best, or says that the reader has it already. */
-export function respond(
-  content: Content,
-  request: Request,
-  { status = 200, requestId }: { readonly status?: number; readonly requestId: string },
-): Response {
+export function respond(content: Content, request: Request, status = 200): Response {
   const { contentType, etag } = content;
   const headers: Record<string, string> = {
     ...everywhere,
     ...content.headers,
     etag,
     vary: "accept, accept-encoding",
-    "x-request-id": requestId,
   };
   if (status === 200 && isKnown(request.headers.get("if-none-match"), etag)) {
     return new Response(null, { status: 304, headers });

@@ -1,8 +1,10 @@
 import type { Addresses } from "../../../config/addresses.ts";
 import type { ContractShelf } from "../../../contract/contract-shelf.ts";
 import type { Offer } from "../../../offer/offer.ts";
+import type { AnswerVisit, Door } from "../../../platform/door.ts";
+import { isGetOrHead } from "../../../platform/http-request.ts";
 import type { JsonObject } from "../../../platform/json.ts";
-import { CallRefused, refuse } from "../../../platform/refusals.ts";
+import { refuse } from "../../../platform/refusals.ts";
 import { preferred } from "./accepts.ts";
 import { loadAssets } from "./assets.ts";
 import { contentOf, contentOfAsset, type Content } from "./content.ts";
@@ -22,15 +24,12 @@ interface Parts {
   readonly offer: () => Offer;
   readonly addresses: Addresses;
   readonly contracts: Pick<ContractShelf, "current">;
-  readonly newId: () => string;
-  readonly refuse: (refusal: CallRefused, path: string) => Response;
 }
 
 /** Pages for people and their Markdown twins for agents, made from the offer: each once, when first asked for. */
-export interface Website {
-  readonly find: (path: string) => ((request: Request, rawQuery: string) => Promise<Response>) | undefined;
-  /** A page that says so to people; undefined for whoever did not ask for one. */
-  readonly notFound: (request: Request, path: string) => Response | undefined;
+export interface Website extends Pick<Door, "name"> {
+  /** Answers whatever no other door does, if only that there is no such page. */
+  readonly answer: AnswerVisit;
 }
 
 export function createWebsite(parts: Parts): Website {
@@ -50,38 +49,36 @@ export function createWebsite(parts: Parts): Website {
     return shown.shelf;
   };
 
+  const find = async (path: string, request: Request, rawQuery: string): Promise<Response | undefined> => {
+    const file = files.get(path);
+    if (file) return respond(file, request);
+    const { makers, content } = shelf();
+    if (makers.has(path)) return respond(await content(path, request, rawQuery), request);
+    return makers.has(path.replace(/(?<=\w)\/$/, "")) ? withoutSlash(path, rawQuery) : undefined;
+  };
+
   return {
-    find: (path) => {
-      const file = files.get(path);
-      if (file) return async (request) => respond(file, request, { requestId: parts.newId() });
-      const { makers, content } = shelf();
-      if (!makers.has(path))
-        return makers.has(path.replace(/(?<=\w)\/$/, "")) ? withoutSlash(path) : undefined;
-      return async (request, rawQuery) => {
-        try {
-          return respond(await content(path, request, rawQuery), request, { requestId: parts.newId() });
-        } catch (error) {
-          if (error instanceof CallRefused) return parts.refuse(error, path);
-          throw error;
-        }
-      };
-    },
-    notFound: (request, path) => {
-      if (request.method !== "GET" && request.method !== "HEAD") return undefined;
-      if (forPrograms.test(path)) return undefined;
-      if (preferred(request.headers.get("accept"), ["text/html", "application/json"]) !== "text/html")
-        return undefined;
-      return respond(shelf().missing(), request, { status: 404, requestId: parts.newId() });
+    name: "a page",
+    answer: async ({ request, target: { path, rawQuery } }) => {
+      const found = isGetOrHead(request) ? await find(path, request, rawQuery) : undefined;
+      if (found) return found;
+      if (wantsPage(request, path)) return respond(shelf().missing(), request, 404);
+      return refuse("unknown_endpoint", "api endpoint not found");
     },
   };
 }
 
+const wantsPage = (request: Request, path: string): boolean =>
+  isGetOrHead(request) &&
+  !forPrograms.test(path) &&
+  preferred(request.headers.get("accept"), ["text/html", "application/json"]) === "text/html";
+
 /** People and programs end an address with a slash where none is. Said from there, it holds under any prefix. */
-const withoutSlash = (path: string) => async (_request: Request, rawQuery: string) => {
+function withoutSlash(path: string, rawQuery: string): Response {
   const [name = ""] = path.split("/").slice(-2);
   const location = `../${name}${rawQuery === "" ? "" : `?${rawQuery}`}`;
   return new Response(null, { status: 308, headers: { location } });
-};
+}
 
 /** Here programs ask, also those that would take a page. */
 const forPrograms = /^\/(api|openapi|mcp|sandbox)(\/|$)/;
