@@ -5,7 +5,7 @@ import type { Catalogue } from "../operation/catalogue.ts";
 import type { ModelKind } from "../operation/model-kind.ts";
 import { isSold, modelKindOf, type Operation } from "../operation/operation.ts";
 
-/** Refuses a `via`, or a model at an upstream, that cannot do the work: nobody, or the sandbox, would serve in its place. */
+/** Refuses a `via`, or a model at an upstream, that cannot do the work: else nobody would serve it, or the sandbox would. */
 export function checkVia(catalogue: Catalogue, config: Config): void {
   const problems = [
     ...operationProblems(catalogue, config),
@@ -57,7 +57,7 @@ export function kindsOf({ price, unaskedOutputTokensMax, contextTokens }: ModelC
   const kinds: readonly ModelKind[] = answers
     ? ["chat", "image", "video"]
     : ["chat", "image", "video", "embedding", "rerank"];
-  // Nobody says of a model that draws how many tokens it reads or writes: an image is bounded by its size.
+  // An image is bounded by its size, so nobody writes token limits for a model that draws.
   const isText = unaskedOutputTokensMax !== undefined || contextTokens !== undefined;
   return isText ? kinds.filter((kind) => kind !== "image") : kinds;
 }

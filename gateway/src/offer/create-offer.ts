@@ -53,7 +53,7 @@ const isAnswerable = (operation: Operation, sold: readonly OfferedOperation[]): 
 const byId = (offered: readonly OfferedOperation[]): Map<string, OfferedOperation> =>
   new Map(offered.map((one) => [one.operation.id, one]));
 
-/** Those of the list that the operation would find there. */
+/** The listed models that an operation can describe. */
 const toldModels = ({ tellsOfModel }: Operation, listed: readonly ModelListing[]): string[] =>
   tellsOfModel
     ? listed
@@ -78,7 +78,7 @@ const pricesOf = ({ operation, terms, models }: OfferedOperation): RecordedPrice
   })),
 ];
 
-/** Told, because a model for conversations whose price of output was forgotten looks the same. */
+/** Told to the operator, because a chat model whose price of output was forgotten looks the same. */
 const embeddingsOnly = "no price for output, so it is offered for embeddings only";
 
 const isTakenForEmbedding =

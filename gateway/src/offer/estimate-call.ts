@@ -7,7 +7,7 @@ import { quantityMax } from "../prices/quantities.ts";
 import { microsFromUsd, multiplierOne, type Micros } from "../platform/money.ts";
 import type { OfferedModel, OfferedOperation } from "./offer.ts";
 
-/** By its kind of price; undefined for what is free, and for a price by model without a model. */
+/** Undefined for what is free, and where models have the price but none is given. */
 export function estimateCall(
   offered: OfferedOperation,
   model: OfferedModel | undefined,

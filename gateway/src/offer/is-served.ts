@@ -9,7 +9,7 @@ export function isServed(one: OfferedOperation, sources: OfferSources): boolean 
   const { operation, upstreams } = one;
   if (!isSold(operation)) return false;
   const why = whyNotServed(one, sources);
-  // Tasks that were begun before go on, and whoever serves them is found by this operation.
+  // Tasks that began before go on, and their upstreams are found through this operation.
   const hasTasks = operation.task !== undefined && upstreams.length > 0;
   return why === undefined || (why === "models_off" && hasTasks);
 }

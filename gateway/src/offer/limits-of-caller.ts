@@ -2,7 +2,7 @@ import type { Credential } from "../keys/keys.ts";
 import type { TierLimits } from "../limits/tiers.ts";
 import type { Offer } from "./offer.ts";
 
-/** Those of the tier, or what was granted where that is more: whoever reaches a higher tier loses nothing, and gains it. */
+/** The tier's limits, or what was granted where that is more. So whoever reaches a higher tier never loses by it. */
 export function limitsOfCaller(
   { tiers }: Pick<Offer, "tiers">,
   { tier, grantedLimits }: Pick<Credential, "tier" | "grantedLimits">,

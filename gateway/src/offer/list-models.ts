@@ -33,7 +33,7 @@ export function listModels(offer: Pick<Offer, "operations">, allowed: Allowed = 
   return [...listed.values()];
 }
 
-/** What its vendor takes as a limit; of a model of the operator's own nobody knows more than what it is sent with. */
+/** The limit that its vendor sets. For a model of the operator's own only the limit that we send is known. */
 const mostOutputTokens = ({ outputTokensMax, unaskedOutputTokensMax }: ModelFacts): number =>
   outputTokensMax ?? unaskedOutputTokensMax;
 

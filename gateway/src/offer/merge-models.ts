@@ -85,7 +85,7 @@ function kindsBy(protocols: readonly string[], written: ModelConfig): readonly M
   // Only a price by the second makes a model one for video; nothing else about it shows that.
   const kinds = kindsOf(written).filter((kind) => kind !== "video" || !price);
   if (protocols.length === 0) return kinds;
-  // Only an embedding has no output to pay for; one that is bounded shows that its price was forgotten.
+  // Only embeddings have no output to pay for. A limit on output shows that its price was forgotten.
   const onlyInput =
     price !== undefined && price["output_tokens"] === undefined && unaskedOutputTokensMax === undefined;
   return onlyInput && protocols.every((protocol) => protocol === "openai") ? ["embedding"] : kinds;

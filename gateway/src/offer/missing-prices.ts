@@ -3,7 +3,7 @@ import { modelKindOf, type Operation } from "../operation/operation.ts";
 import { secondWords } from "../operation/video-seconds.ts";
 import type { Model } from "./merge-models.ts";
 
-/** What a model is sold by in an operation of its kind, and has no price for: it would be done for nothing, or nearly. */
+/** What a model would do for nothing: the parts it is sold by, in an operation of its kind, that have no price. */
 export function missingPrices(operation: Operation, { kinds, price = {} }: Model): readonly Part[] {
   const kind = modelKindOf(operation);
   if (kind === undefined || !kinds.includes(kind) || operation.price.kind === "free") return [];
@@ -20,7 +20,7 @@ const soldBy: Readonly<Record<ModelKind, readonly Part[]>> = {
 
 export type Part = keyof typeof units;
 
-/** A price for any of its units is one: a resolution without its own costs what another does. */
+/** A price for any of its units is enough: a resolution without its own price costs what another does. */
 const units = {
   input: ["input_tokens"],
   output: ["output_tokens"],

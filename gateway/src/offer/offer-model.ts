@@ -59,7 +59,7 @@ const readUnits = inputUnits.filter(({ soldAs }) => soldAs === undefined).map(({
 const heardUnits = inputUnits.map(({ unit }) => unit);
 const spokenUnits = allTokenUnits.filter(({ total }) => total === "output").map(({ unit }) => unit);
 
-/** Of two that cost the same, the first. */
+/** The first, where two cost the same. */
 const dearestOf = (price: Readonly<Record<string, Pico>>, units: readonly string[]): string | undefined =>
   units
     .filter((unit) => price[unit] !== undefined)

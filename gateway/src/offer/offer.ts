@@ -25,7 +25,7 @@ export interface Offer {
   /** Where the sandbox listens; undefined when it is off. */
   readonly sandboxUrl: string | undefined;
   readonly links: LinkConfig;
-  /** Whoever is asked about tasks, now that they are served or were before. */
+  /** Upstreams that may have open tasks: those that serve them now, and those that could have before. */
   readonly taskUpstreams: readonly TaskUpstream[];
   /** Every price a call can be held under. */
   readonly prices: readonly RecordedPrice[];
@@ -58,7 +58,7 @@ export interface OfferedOperation {
   /** Models that would be served here if they had a price. */
   readonly unpricedModels: ReadonlySet<string>;
   readonly defaultModel: OfferedModel | undefined;
-  /** The models it can tell of, where it tells of them and calls none. */
+  /** For an operation that describes models instead of calling them: the models that it can describe. */
   readonly toldModels: readonly string[];
 }
 
@@ -67,7 +67,7 @@ export interface OfferedModel {
   /** Its name at upstreams that know it by another one. */
   readonly namesAt: ReadonlyMap<string, string>;
   readonly terms: Terms;
-  /** Somebody wrote what is taken for what goes into a cache; otherwise it is the price of input. */
+  /** Whether somebody wrote a price for writing to a cache; otherwise that costs what input does. */
   readonly hasCacheWritePrice: boolean;
   readonly facts: ModelFacts;
   readonly upstreams: readonly Upstream[];

@@ -60,7 +60,7 @@ export function createRoutes(all: readonly OfferedOperation[]): Routes {
   };
 }
 
-/** Who asks for the head alone gets that of what the gateway answers itself; nobody pays for a body that is not sent. */
+/** HEAD is served only for what the gateway answers itself: nobody should pay for a body that is not sent. */
 const headOf = (found: Found | undefined): Found | undefined =>
   found && !isSold(found.offered.operation) ? found : undefined;
 
@@ -69,7 +69,7 @@ function checkPaths(all: readonly OfferedOperation[]): void {
   const problems: string[] = [];
   for (const { operation, path } of all) {
     const { id, method } = operation;
-    // What a parameter is called makes no other path of it.
+    // Two paths that differ only in the name of a parameter are the same path.
     const place = `${method} ${path.replaceAll(/\{\w+\}/g, "{}")}`;
     const owner = taken.get(place);
     if (owner === undefined) taken.set(place, id);

@@ -40,7 +40,7 @@ const hasModelFor = (operation: SoldOperation, upstream: Upstream, models: reado
   return models.some((model) => model.kinds.includes(kind) && hasModel(upstream, model));
 };
 
-/** A real upstream was to serve such models, though it has none of them: made-up answers must not be sold instead. */
+/** Whether a real upstream should serve such models but has none: the sandbox's made-up answers must not be sold instead. */
 function isMeant(
   operation: SoldOperation,
   able: readonly Upstream[],

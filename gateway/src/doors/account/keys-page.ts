@@ -54,7 +54,7 @@ export const keysPage = ({ keys, days, more, isFirst, nowMs }: Listed): AccountP
     </p>`,
 });
 
-/** By the end of a secret its owner tells a key in use from one to be replaced: one that works no more would mislead. */
+/** Owners tell their secrets apart by how these end. Only live ones are shown: one that works no more would mislead. */
 const nameOf = (key: Key, nowMs: number): Html => {
   const endings = liveSecrets(key, nowMs).map(({ last4 }) => html` <code class="whole">…${last4}</code>`);
   return html`<span class="name">${key.name}${endings}</span>`;

@@ -4,7 +4,7 @@ import { keyNames } from "./key-names.ts";
 import type { Reader } from "./reader.ts";
 import { noReceiptPage, receiptPage } from "./receipt-page.ts";
 
-/** Somebody else's call looks like none: another account's, or another key's to whom sees only its own. */
+/** A call that the reader may not see looks like none: another account's, or another key's where a key sees only its own. */
 export async function showReceipt(reader: Reader, requestId: string): Promise<Response> {
   const { asker, selfService, account } = reader;
   const receipt = await selfService.receipt(asker, requestId);

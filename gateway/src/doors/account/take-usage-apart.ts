@@ -22,7 +22,7 @@ export interface CallsApart {
 /** Calls looked at for one page, in a few milliseconds; meanwhile nobody else is served. */
 export const callsReadMax = 2_500;
 
-/** Operations and models are not summed up as calls end, so of these spans the first with few enough calls is read. */
+/** Operations and models are not summed up as calls end, so calls are read: those of the first span with few enough. */
 export async function takeCallsApart(
   { asker, store: { usage } }: Reader,
   spans: readonly Span[],

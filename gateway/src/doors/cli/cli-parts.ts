@@ -13,11 +13,11 @@ import type { Clock } from "../../platform/clock.ts";
 export interface CliParts {
   /** The data that is there; throws an error that says where there is none. */
   readonly openStore: () => Promise<Store>;
-  /** Whether there is any, where commands would look for it. */
+  /** Whether there is any data where commands look for it. */
   readonly hasData: () => Promise<boolean>;
-  /** For what may be the first that anybody does in an installation. */
+  /** The same, but begins the data of a new installation where there is none. */
   readonly openOrBeginStore: () => Promise<Store>;
-  /** Those of the store that was opened. */
+  /** The secrets of the store that was opened. */
   readonly secrets: () => Secrets;
   readonly clock: Clock;
   /** A UUIDv7. */
@@ -27,7 +27,7 @@ export interface CliParts {
   readonly print: (line: string) => void;
   readonly printError: (line: string) => void;
   readonly backUp: (file: string) => Promise<void>;
-  /** Into a folder of dated ones, of which the newest so many stay. */
+  /** Adds a dated backup to a folder, and keeps the newest `keep` of them. */
   readonly backUpInto: (
     folder: string,
     keep: number,
@@ -38,7 +38,7 @@ export interface CliParts {
    * restores over that, too).
    */
   readonly restore: (file: string, options: { readonly overMoved: boolean }) => Promise<string | undefined>;
-  /** From a file to the database of the settings; from the file of the data folder when none is named. */
+  /** Moves a file's books to the configured database; the data folder's file when none is named. */
   readonly moveBooks: (
     file: string | undefined,
     onProgress: (rows: number) => void,
@@ -62,17 +62,17 @@ export interface CliParts {
   readonly dataName: string;
   /** Looks at the data and changes nothing; undefined while there is none. Throws why it cannot be used. */
   readonly lookAtData: () => Promise<SeenData | undefined>;
-  /** Of the installation's secret, if it has one: none is made. */
+  /** The fingerprint of the installation's secret; undefined while it has none. None is made. */
   readonly findFingerprint: () => string | undefined;
   /** Where limits are counted, for people; throws why they cannot be counted there. */
   readonly lookAtLimits: () => Promise<string>;
-  /** Under which a server with these settings would be known. */
+  /** The addresses under which a server with these settings would be known. */
   readonly addresses: () => Addresses;
   /** "reachable", or why not. */
   readonly probe: (url: string) => Promise<string>;
   /** Asks a vendor for its models, free of charge and within some seconds. */
   readonly askListing: (upstream: Upstream) => Promise<VendorListing>;
-  /** Of this program. */
+  /** The version of this program. */
   readonly version: () => string;
   /** Whose calls the caller's commands make, and where. */
   readonly caller: () => CallerSettings;

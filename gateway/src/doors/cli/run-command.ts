@@ -71,10 +71,10 @@ const habits: ReadonlyMap<string, string> = new Map([
   ["--version", "version"],
 ]);
 
-/** Where a command speaks, whatever else of it there is. */
+/** The part of a command's world that exists even when the rest cannot be prepared. */
 type Speech = Pick<CliParts, "print" | "printError">;
 
-/** `prepare` may fail, as an environment may be wrong; whoever asks for help, or asks wrongly, does without it. */
+/** `prepare` fails in a wrong environment, so it is not called for help, nor for a command that is called wrongly. */
 export async function runCommand(
   words: readonly string[],
   speech: Speech,
@@ -107,7 +107,7 @@ export function tellFailure(
   printError(isForProgram(words) ? JSON.stringify({ error: sentence, ...details }) : sentence);
 }
 
-/** What a store is told by to callers is not enough for whoever can mend it. */
+/** Callers are not told why a store failed. The operator is, because they can mend it. */
 function whyFailed(error: unknown): string {
   const { cause } = error instanceof NotWritten || error instanceof InDoubt ? error : {};
   return cause === undefined ? messageOf(error) : `${messageOf(error)} The reason: ${messageOf(cause)}`;

@@ -24,7 +24,7 @@ export function answerHeaders({ id, path, known, offer }: Call, about: AboutAnsw
   if (contentType !== undefined) lines += `content-type: ${plainOr(contentType)}\r\n`;
   if (streams) lines += "cache-control: no-cache\r\nx-accel-buffering: no\r\n";
   if (retryAfterSeconds !== undefined) lines += `retry-after: ${retryAfterSeconds}\r\n`;
-  // The official clients of two dialects would else repeat whatever ends with a 409 or a 5xx.
+  // Otherwise the official clients of two dialects repeat whatever ends with a 409 or a 5xx.
   if (retryable !== undefined) lines += `x-should-retry: ${retryable}\r\n`;
   if (crossesOrigins) lines += "access-control-allow-origin: *\r\naccess-control-expose-headers: *\r\n";
   if (known.requests) lines += limitLines("requests", known.requests, nowMs);

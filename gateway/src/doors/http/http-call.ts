@@ -85,7 +85,7 @@ export class HttpCall implements Call {
     return this.#request ? this.#bodies.read(this.#request, bytesMax) : noBytes;
   }
 
-  /** Where the operator has another name, ours is heeded too: a cap or a quote that is not understood would be a purchase. */
+  /** Our own name is heeded beside the operator's: a cap or a quote under the wrong name must not become a purchase. */
   #wish(name: string, ours: string): string | undefined {
     return this.#header(name) ?? (name === ours ? undefined : this.#header(ours));
   }

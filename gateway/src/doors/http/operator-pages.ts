@@ -41,7 +41,7 @@ export function createOperatorPages({ metrics, readiness, ...operator }: Parts):
 
 const loopback = /^(127\.|::1$|::ffff:127\.)/;
 
-/** What proxies write, the usual ones at least one of them. One that writes nothing looks like this machine itself. */
+/** Every usual proxy writes at least one of these. One that writes none looks like this machine itself. */
 const writtenByProxies = [
   "x-forwarded-for",
   "x-forwarded-host",
@@ -63,7 +63,7 @@ function isOperator(
   return !writtenByProxies.some((name) => request.headers.has(name)) && namesThisMachine(request);
 }
 
-/** A page in the operator's own browser can reach us under a name of its own that it points here; by number it cannot. */
+/** A web page in the operator's browser can reach us under a name that it points here, but never by number. */
 function namesThisMachine(request: Request): boolean {
   const host = (request.headers.get("host") ?? "").replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");
   return host === "" || host === "localhost" || isIP(host) !== 0;

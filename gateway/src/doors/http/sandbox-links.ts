@@ -109,7 +109,7 @@ async function visitPlatform(
   return new Response(page.byteLength === 0 ? null : page, { status: response.status, headers });
 }
 
-/** Its own; whoever is signed in here is known by another, which is nobody else's business. */
+/** Without our own cookie, by which we know who is signed in here. */
 function platformCookies(request: Request): { readonly cookie?: string } {
   const own = [...cookiesOf(request)].filter(([name]) => !name.includes("tollgate_browser"));
   return own.length === 0 ? {} : { cookie: own.map(([name, value]) => `${name}=${value}`).join("; ") };

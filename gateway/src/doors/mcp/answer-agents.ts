@@ -48,7 +48,7 @@ export interface AgentAnswers {
 
 /** The protocol library's own usual bound. */
 const bodyBytesMax = 4 * 1024 * 1024;
-/** Whoever is above the limit is read only as far as it takes to tell a tool call from anything else. */
+/** Above the limit only so much is read as it takes to tell a tool call from anything else. */
 const limitedBytesMax = 64 * 1024;
 
 export function createAgentAnswers(parts: AgentParts): AgentAnswers {
@@ -66,7 +66,7 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
   };
   const onerror = (error: Error): void => gate.log.debug("agent protocol", describeError(error));
   const modern = createMcpHandler(createServer, { legacy: "reject", onerror });
-  // One of their own, because the library ends those who listen together with everything else that a handler is at.
+  // A handler of their own: the library can only end all of a handler's work, and listeners end earlier than the rest.
   const subscriptions = createMcpHandler(createServer, { legacy: "reject", onerror });
   const sessions = createSessions({
     createServer,

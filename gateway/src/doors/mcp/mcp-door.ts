@@ -11,7 +11,7 @@ export type AgentServer = McpServer;
 export interface McpDoor extends Door {
   /** False when the door could not be opened, and still cannot be. */
   readonly isWell: () => Promise<boolean>;
-  /** Agents may listen for news for ever, and would hold up a stop for nothing. */
+  /** Ends the streams on which agents only listen for news: they would hold up a stop for nothing. */
   readonly endListening: () => Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export function createMcpDoor(parts: AgentParts): McpDoor {
   // comes: it is loaded for the first one.
   let opened: AgentAnswers | undefined;
   const agents = openLate(async (): Promise<AgentAnswers> => {
-    // By itself first: a file of ours that once lacked it would not be loaded again by the runtime.
+    // Loaded by itself first: the runtime never loads a file of ours again that once failed to find the library.
     await import("@modelcontextprotocol/server");
     const { createAgentAnswers } = await import("./answer-agents.ts");
     return (opened = createAgentAnswers(parts));
@@ -35,10 +35,10 @@ export function createMcpDoor(parts: AgentParts): McpDoor {
   const ownHost = host !== new URL(addresses.baseUrl).host && host !== new URL(addresses.siteUrl).host;
   return {
     name: "the agent door",
-    // By its host too, where the door has one of its own.
+    // Where the door has a host of its own, the host must fit too.
     find: ({ headers }, path) =>
       path === pathname && (!ownHost || headers.get("host") === host) ? answer : undefined,
-    // What is refused is said behind the door, with how the limits stand; here comes only what could not be opened.
+    // Refusals are answered behind the door, with how the limits stand. Only a failure to open it comes here.
     refuse: () => protocolError(500, -32603, "internal error"),
     isWell: agents.isWell,
     endListening: async () => opened?.endListening(),

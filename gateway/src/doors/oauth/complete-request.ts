@@ -25,7 +25,7 @@ export function completeForm(body: Uint8Array, mcpUrl: string): Uint8Array {
   return new TextEncoder().encode(form.toString());
 }
 
-/** An address without a path may be written with a slash at its end, and one on this machine under any name of that. */
+/** An address without a path may end with a slash, and one on this machine may use any name of the machine. */
 function nameResource(given: URLSearchParams, mcpUrl: string): void {
   const [written = "", ...more] = given.getAll("resource");
   const asked = URL.parse(written);

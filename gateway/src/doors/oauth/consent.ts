@@ -155,7 +155,7 @@ async function allow(visit: ConsentVisit, form: URLSearchParams, parts: ConsentP
 }
 
 async function deny(waiting: Waiting, parts: ConsentParts): Promise<Response> {
-  // Whoever went back after a yes, and says no now, does not leave a client that is let in.
+  // A no after a yes, by going back in the browser, ends what the yes allowed.
   await parts.store.grants.revoke(grantIdOf(waiting.interactionId, parts.secrets), parts.clock.wallMs());
   return finish(waiting, { error: "access_denied", error_description: "the person said no" }, parts);
 }

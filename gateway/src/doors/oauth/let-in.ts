@@ -64,7 +64,7 @@ export async function letIn(consent: Consent, parts: Parts): Promise<string | un
   return id;
 }
 
-/** A sign-in leads to one grant, whatever its person presses. Who knows the grant does not learn the sign-in from it. */
+/** A sign-in leads to one grant, however often a button is pressed. The grant's id does not give the sign-in away. */
 export function grantIdOf(interactionId: string, secrets: Secrets): string {
   const hash = new Bun.CryptoHasher("sha256", secrets.keyFor("grant ids"))
     .update(interactionId)

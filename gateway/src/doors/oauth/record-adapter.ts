@@ -11,7 +11,7 @@ interface Parts {
   readonly secrets: Secrets;
   readonly sealing: Sealing;
   readonly nowMs: () => number;
-  /** Whether clients that registered themselves are known. They are kept when not, for when they are again. */
+  /** Whether clients that registered themselves may come. Their records are kept while they may not. */
   readonly knowsRegistered: boolean;
   /** The error that tells a client that its code was used, or that its grant ended meanwhile. */
   readonly ended: () => Error;

@@ -13,7 +13,7 @@ import { cookiesOf } from "../pages/cookies.ts";
 export interface Person {
   readonly browserId: string;
   readonly key: Key | undefined;
-  /** How the secret ends that was typed: a person stays signed in no longer than it works. */
+  /** The end of the secret that was typed: a person stays signed in no longer than that secret works. */
   readonly last4: string | undefined;
 }
 

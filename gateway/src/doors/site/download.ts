@@ -1,4 +1,4 @@
-/** Nobody waits for it, but a source that never answers must not be waited for either. */
+/** No caller waits for it, but a source that never answers must not keep us waiting for ever. */
 const timeoutMs = 10_000;
 /** A price list is some kilobytes; this bounds what a broken source can make us hold. */
 const bytesMax = 5 * 1024 * 1024;

@@ -19,7 +19,7 @@ export interface TaskWorker {
 const lookAgainMs = 100;
 /** While there is something to ask, quotas are used up as they come free. */
 const lookAgainSoonMs = 20;
-/** Deadlines lie a day away; nobody waits for the end of one by the moment. */
+/** Deadlines lie a day away, so nobody notices when one is ended seconds late. */
 const expireEveryMs = 1_000;
 /** Questions under way at one upstream. A vendor that answers slowly gets no more; its tasks wait in the table. */
 const asksAtOnceMax = 64;

@@ -28,7 +28,7 @@ function servedByAssumption(
   const shipped = new Set(catalogue.models.map(({ id }) => id));
   const assumed = new Map<string, readonly Upstream[]>();
   for (const { models, ordered } of offered) {
-    // An operation whose own `via` chose has an order that somebody wrote.
+    // Here the operation's own `via` decides, so somebody wrote the order.
     if (ordered) continue;
     for (const { id, upstreams } of models.values()) {
       if (shipped.has(id) && config.models.get(id)?.via === undefined) assumed.set(id, upstreams);
@@ -58,7 +58,7 @@ function listPricesElsewhere(assumed: Assumed, config: Config): string[] {
 function sharedModels(assumed: Assumed): string[] {
   const idsBy = new Map<string, string[]>();
   for (const [id, upstreams] of assumed) {
-    // Who named the model at each of them wants it at each of them.
+    // If the model is listed at each of them, the operator wants it at each of them.
     if (upstreams.length < 2 || upstreams.every(({ models }) => models !== undefined)) continue;
     const names = upstreams.map(({ name }) => name).join(", ");
     idsBy.set(names, [...(idsBy.get(names) ?? []), id]);

@@ -29,7 +29,7 @@ function perToken({ models }: Config): string[] {
   ];
 }
 
-/** Anthropic takes twice the price of input for what it keeps for an hour, and an eighth more than half of that for minutes. */
+/** Anthropic takes twice the price of input for what it keeps for an hour, and 1.25 times for what it keeps for minutes. */
 function withoutCacheWrites({ models, upstreams }: Config): string[] {
   const atInput: string[] = [];
   const atMinutes: string[] = [];
@@ -97,11 +97,11 @@ const told = (ids: readonly string[], say: (ids: string) => string): string[] =>
 /** Seconds of video cost something else than millions of tokens. */
 const unitsOfVideo: ReadonlySet<string> = new Set(secondWords);
 
-/** For a token. The cheapest million that vendors list costs some thousandths of a USD, the dearest some hundreds. */
+/** Per token. The cheapest million tokens that vendors list cost some thousandths of a USD, the dearest some hundreds. */
 const usualLeastPico: Pico = 1_000n;
 const usualMostPico: Pico = 1_000_000_000n;
 
 const isDoubtful = (pico: Pico): boolean => pico !== 0n && (pico < usualLeastPico || pico > usualMostPico);
 
-/** A token for a pico-USD is a million of them for a micro-USD. */
+/** One pico-USD per token is one micro-USD per million tokens. */
 const perMillion = (pico: Pico): string => usdFromMicros(pico);

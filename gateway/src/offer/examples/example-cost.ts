@@ -26,7 +26,7 @@ function inputOf(
     body: parsedBody?.data,
     params,
     rawQuery: new URLSearchParams(query).toString(),
-    // Bytes bound what is read, and whoever pastes an example sends it as it is laid out on the page.
+    // Input is bounded by its bytes, and a pasted example is sent as it is laid out on the page.
     rawBody: new TextEncoder().encode(body ? JSON.stringify(body, null, 4) : ""),
   };
 }

@@ -45,7 +45,7 @@ const filledPath = ({ operation, path }: OfferedOperation, params: ExampleReques
     return takesSlashes(operation, path.slice(at + whole.length)) ? escaped.replaceAll("%2F", "/") : escaped;
   });
 
-/** The operation's example with a model that is on offer in it; undefined where none is that it would need. */
+/** The operation's example, with a model that is on offer; undefined when it needs one and none is. */
 export function offeredExample(offered: OfferedOperation): Example | undefined {
   const { operation } = offered;
   const { example } = operation;
@@ -72,7 +72,7 @@ export function exampleModel({
   const written = params?.[modelParam(operation)] ?? body?.["model"];
   const names = operation.tellsOfModel ? toldModels : [...models.keys()];
   if (typeof written === "string" && names.includes(written)) return written;
-  // Without a name in it the default is called. Otherwise their order says nothing, and the contract must not hang on it.
+  // An example without a model calls the default. Sorted, because the contract must not depend on the order of models.
   return written === undefined ? defaultModel?.id : names.toSorted()[0];
 }
 

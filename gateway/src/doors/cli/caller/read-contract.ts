@@ -63,7 +63,7 @@ export async function readContract(baseUrl: string): Promise<PublicContract> {
   };
 }
 
-/** It is there at once, or while the gateway starts within seconds. */
+/** A running gateway answers at once, one that starts within seconds. */
 const attemptTimeoutMs = 30_000;
 
 function parse(bytes: Uint8Array, baseUrl: string): JsonObject {

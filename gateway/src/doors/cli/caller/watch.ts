@@ -49,7 +49,7 @@ export const watch = defineCommand({
   },
 });
 
-/** Of a task that is on the books it is told when it came there; of one that is not, or not this account's, nothing. */
+/** Only a task of this account that is on the books has a time at which it was made. */
 const wasMade = (task: unknown): boolean =>
   isJsonObject(task) && isJsonObject(task["output"]) && task["output"]["submit_time"] !== undefined;
 

@@ -27,7 +27,7 @@ export const restore = defineCommand({
   },
 });
 
-/** A backup of another secret than the one that is here was refused; here there may be none yet. */
+/** A backup made under another secret than ours was refused before. But there may be no secret here yet. */
 async function isWithoutItsSecret({ findFingerprint, lookAtData }: CliParts): Promise<boolean> {
   if (findFingerprint() !== undefined) return false;
   return (await lookAtData())?.fingerprint !== undefined;

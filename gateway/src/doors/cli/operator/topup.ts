@@ -36,7 +36,7 @@ export const topUp = defineCommand({
   },
 });
 
-/** Told as a success when it was booked before: whoever repeats a payment in doubt wants it booked, and once. */
+/** A payment that was booked before is a success too: whoever repeats one in doubt wants it booked, and once. */
 function toppedUpAnswer(account: Account, told: TopUp, booked: BookedPayment): Answer {
   const bookedOn = isoTime(booked.bookedAtMs);
   if (booked.amountMicros !== told.amountMicros) {

@@ -4,11 +4,11 @@ import { fitInto, jsonBytes, worthBytes } from "../calls/fit-result.ts";
 import type { Cost } from "../calls/run-operation.ts";
 import type { UseArguments } from "../tools/tool-shapes.ts";
 
-/** What a person reads before they decide; more only where there are many members, each of which must be seen. */
+/** As much as a person reads before deciding. It grows with the number of members, because each must be seen. */
 const summaryBytes = 600;
 const summaryBytesMax = 4 * 1024;
 
-/** Of all calls of a question together: every open question lies on disk. */
+/** For all calls of a question together, because every open question lies on disk. */
 const argumentsBytesMax = 32 * 1024;
 
 export interface AskedCall {

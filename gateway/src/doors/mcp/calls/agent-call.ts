@@ -21,7 +21,7 @@ export interface AgentCall {
   readonly call: Pick<UseArguments, "operation_id" | "arguments" | "max_price_usd">;
   readonly presented: PresentedKey;
   readonly caller: Credential;
-  /** Of the request it came with, counted at the door: the first call takes that over, and all tell it how limits stand. */
+  /** What the door counted for the request. The first call takes the count over; every call writes down how limits stand. */
   readonly known: Pick<Known, "counted" | "requests">;
   readonly offer: Offer;
   readonly capMicros: Micros;
@@ -62,10 +62,10 @@ export async function openCall(
     path: request.path,
     rawQuery: request.rawQuery,
     presented: wanted.presented,
-    // Whoever uses a tool was let in at the door.
+    // The address is for guessers, and the door has let this caller in.
     address: () => undefined,
     costMode,
-    // Whoever uses a tool is told that its answer is a task; there is no header to say so.
+    // A tool's answer says that it is a task, so no header has to agree to that.
     asyncMode: "enable",
     confirmsLinks: true,
     maxPriceUsd: usdFromMicros(wanted.capMicros),

@@ -1,4 +1,4 @@
-/** What is left of a value that does not fit says so in its place, because programs and models read on from there. */
+/** Stands in the place of what was left out, because programs and models read on from there. */
 const shortened = "… (shortened)";
 
 /** Below this nothing worth reading fits, not even the word that something was left out. */

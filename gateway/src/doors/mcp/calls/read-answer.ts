@@ -4,7 +4,7 @@ import { isJsonObject, isNestedDeeper, type JsonObject } from "../../../platform
 import { takeImages } from "./result-images.ts";
 import { fitInto } from "./fit-result.ts";
 
-/** What fits into an agent's context without drowning it; of one call, or of all calls of a batch together. */
+/** What fits into an agent's context without drowning it: the result of one call, or those of a batch together. */
 export const resultBytesMax = 64 * 1024;
 
 /** No vendor nests its answers like this on purpose, and to write them again takes longer the deeper they are. */
@@ -54,7 +54,7 @@ async function readText(body: Answer["body"]): Promise<string> {
 
 /** A number that may be too long for JavaScript, or digits in a text that look like one. */
 const mayBeLong = /(?:^|[:[,\s])-?\d{16}/;
-/** To look at every number takes eight times as long, and nobody else is served meanwhile. */
+/** Looking at every number takes eight times as long, and nobody else is served meanwhile. */
 const exactCharactersMax = 8 * 1024 * 1024;
 
 function parse(text: string): unknown {

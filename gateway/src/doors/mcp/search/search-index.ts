@@ -52,7 +52,7 @@ export function createSearchIndex(offer: Offer): SearchIndex {
       if (best > 0) matched++;
       total += best;
     }
-    // Of two that score alike, the one that answers more of the question is the better answer.
+    // The better of two equal scores answers more of the question.
     return words.length === 0 ? 0 : total * (0.5 + (0.5 * matched) / words.length);
   };
 

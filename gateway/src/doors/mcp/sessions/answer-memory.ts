@@ -20,7 +20,7 @@ export interface AnswerMemory {
 interface Remembered {
   readonly answer: Promise<ToolAnswer>;
   readonly atMs: number;
-  /** Nothing while it runs. */
+  /** Zero while it runs. */
   characters: number;
 }
 

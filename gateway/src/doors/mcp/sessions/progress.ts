@@ -15,7 +15,7 @@ export async function withProgress<Result>(ctx: ServerContext, work: () => Promi
   }
 }
 
-/** Tells of it until that is ended. The figures only ever grow. */
+/** Tells of progress until the returned function is called. The figures only ever grow. */
 export function beginProgress(
   progressToken: ProgressToken | undefined,
   notify: (progress: ProgressNotification) => Promise<void>,

@@ -10,13 +10,13 @@ import { shareStream, type SharedStream } from "./shared-stream.ts";
  */
 export interface RunningRequests {
   readonly count: () => number;
-  /** The answer to a message, by who handles it unless the same request runs already. */
+  /** Answers a message with `handle`, or with the answer of the same request where that runs already. */
   readonly answer: (message: unknown, handle: () => Promise<Response>) => Promise<Response>;
 }
 
 type RequestId = string | number;
 
-/** What is done when a request begins; it answers with what is done when that has ended. */
+/** Called when a request begins; returns what is called when it has ended. */
 type OnBegun = (id: RequestId, message: unknown) => () => void;
 
 interface Running {

@@ -24,7 +24,7 @@ interface NamedSession {
 }
 
 interface KeptSession extends NamedSession {
-  /** Of whoever came with an access token: the session ends with it. */
+  /** Set for whoever came with an access token; the session ends with the grant. */
   readonly grantId: string | undefined;
   readonly introduction: Introduction;
 }

@@ -45,7 +45,7 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
     writing.catch((error: unknown) => log.warn("an agent's session could not be kept", describeError(error)));
 
   const sessions = createOpenSessions({ monotonicMs, onEnded: (id) => orTell(records.forget(id)) });
-  /** Two requests of a session that nobody knows here yet must come to the same one. */
+  /** Sessions that are being reopened, so that two requests at once come to the same one. */
   const reopening = new Map<string, Promise<Session | "no_room" | undefined>>();
 
   /** Opens a session under an id; answers with what its client is told. */
@@ -182,7 +182,7 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
   };
 }
 
-/** Apart from what opens it, because all that these functions can see lives as long as the session: its request is not for that. */
+/** A function of its own, because what its closures can see lives as long as the session, and the first request must not. */
 const createTransport = (
   id: string,
   sessions: OpenSessions,
@@ -196,7 +196,7 @@ const createTransport = (
     },
   });
 
-/** What progress of a tool is to be told under, where its client wants that. Tools that are not ours tell it themselves. */
+/** The token under which a client wants to hear of progress. Tools that are not ours tell it themselves. */
 function progressTokenIn(message: unknown): ProgressToken | undefined {
   const { params } = isJsonObject(message) ? message : {};
   const { name, _meta: meta } = isJsonObject(params) ? params : {};
@@ -218,7 +218,7 @@ const notOpened = (method: string): Response =>
     ? protocolError(400, -32000, "Bad Request: Mcp-Session-Id header is required; initialize first.")
     : protocolError(405, -32000, "Method not allowed without a session.", { allow: "POST" });
 
-/** What has no id is not answered, so nobody would hear which session was opened. */
+/** A message without an id gets no answer, so its client would never hear which session was opened. */
 const notARequest = (): Response =>
   protocolError(400, -32600, "Invalid Request: initialize must be a JSON-RPC 2.0 request with an id");
 
@@ -249,7 +249,7 @@ const initializeRequest = (params: Introduction): InitializeRequest & { jsonrpc:
   params,
 });
 
-/** Without what nobody here looks at: the icons of a client are pictures, and some write them out in full. */
+/** Only what is used here. Clients also send their icons, some of them as whole pictures. */
 const usedParams = ({ params }: InitializeRequest): Introduction => ({
   protocolVersion: params.protocolVersion,
   capabilities: params.capabilities,

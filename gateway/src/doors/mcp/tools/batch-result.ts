@@ -1,4 +1,4 @@
-// What an agent is told of a batch: of all of its calls, whether they ran or not, and of them together.
+// What an agent is told of a batch: each call, whether it ran or not, and the totals.
 
 import { capMicrosFromNumber, usdFromMicros, type Micros } from "../../../platform/money.ts";
 import { CallRefused } from "../../../platform/refusals.ts";
@@ -12,7 +12,7 @@ import {
 } from "./tool-shapes.ts";
 import { approvalRequired, refusedCall } from "./use-tool.ts";
 
-/** Of calls that did not run there is no result. */
+/** Calls that did not run have no result. */
 export function summarize(given: BatchArguments, ran: readonly (UseResult | undefined)[]): BatchResult {
   const results = given.calls.map((call, index) => ({ index, ...(ran[index] ?? notStarted(call)) }));
   const count = (status: UseResult["status"]): number => ran.filter((one) => one?.status === status).length;

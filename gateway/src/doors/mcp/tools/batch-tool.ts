@@ -22,7 +22,7 @@ import type { ToolParts, Visit } from "../visit.ts";
 interface PlannedCall {
   readonly wanted: AgentCall;
   readonly digest: Uint8Array;
-  /** What it costs, where anybody had to know before it runs; nothing for a call that will be refused. */
+  /** What it costs, where that had to be known before it runs; undefined for a call that will be refused. */
   readonly cost: Cost;
   /** It may cost more than the policy covers. */
   readonly uncovered: boolean;
@@ -159,7 +159,7 @@ async function ranBefore(
 /** For whoever asks only whether a key is taken. */
 const anyRequest = new Uint8Array();
 
-/** Who only heard that they have to ask again would ask for all of it, and pay twice for what ran. */
+/** Points to the receipts: an agent that heard only "ask again" would ask for the whole batch, and pay twice for what ran. */
 const begunBefore =
   "Some of these calls ran under this approval before, and it does not allow the others any more. Look at the receipts " +
   "(requests.list), and ask again only for what is missing.";

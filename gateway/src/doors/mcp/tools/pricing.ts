@@ -79,7 +79,7 @@ export function estimateOf(offered: OfferedOperation, multiplierPpm: bigint): Mi
   }
 }
 
-/** Only where it does not depend on what is asked for. */
+/** Undefined where it depends on what is asked for. */
 function mostOf(
   offered: OfferedOperation,
   estimateMicros: Micros,

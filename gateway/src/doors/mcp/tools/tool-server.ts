@@ -28,7 +28,7 @@ const instructions =
   "Find operations with search or list_categories and read get_details before use; these are free. use and batch_use " +
   "cost money: agree with the user on the operation, its rate and the most it may cost, and pass that as max_price_usd.";
 
-/** That of the five tools, which clients know them by. Which program serves them is its operator's to know. */
+/** The version of the five tools. Which program serves them is the operator's business, so its version is not told. */
 const toolsVersion = "1.0.0";
 
 /** The five tools never change while the server runs, for anybody. */
@@ -108,7 +108,7 @@ async function answerTool(
   const { log, metrics } = parts.gate;
   metrics.count("tollgate_agent_tools_total", { tool: name });
   try {
-    // Whoever asks too often is told so before their arguments are looked at, which costs more than to say it.
+    // Checking the arguments costs more than refusing, so whoever asks too often is refused first.
     if (visit.limited) return refusedTool(name, given, visit.limited);
     const why = whyNot(given);
     if (why !== undefined) return refusedTool(name, given, new CallRefused("invalid_parameters", why));

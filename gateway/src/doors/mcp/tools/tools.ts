@@ -13,7 +13,7 @@ export type ToolName = (typeof toolNames)[number];
 export interface Tool {
   readonly title: string;
   readonly description: string;
-  /** Shown to everybody and checked by nobody: the tool itself says what is wrong, when it has come to that. */
+  /** Shown to clients but not checked by the library: the tool checks with `whyNot` and says itself what is wrong. */
   readonly inputSchema: StandardSchemaWithJSON;
   /** The first mistake in the arguments, in words. */
   readonly whyNot: (given: unknown) => string | undefined;
@@ -21,7 +21,7 @@ export interface Tool {
   readonly annotations: (typeof definitions)[number]["annotations"];
 }
 
-/** One mistake is enough to refuse: to find all of them, and to name them, could cost more than the call. */
+/** Stops at the first mistake: finding and naming all of them could cost more than the call. */
 const firstMistake = new AjvJsonSchemaValidator(new Ajv({ strict: false, validateSchema: false }));
 
 export function loadTool(name: ToolName): Tool {

@@ -41,7 +41,7 @@ export const accountCreate = defineCommand({
     };
     const isFirst = !(await parts.hasData());
     const created = await withNewStore(parts, (store) => store.accounts.create(account));
-    // In the wrong folder an account would be made that no server knows, and nobody would notice.
+    // Run in the wrong folder, this makes an account that no server knows. Say so, or nobody would notice.
     if (isFirst) parts.printError(`There was no data at ${parts.dataName} yet; it begins with this account.`);
     return accountAnswer(created);
   },
@@ -147,7 +147,7 @@ export const accountAnswer = (account: Account): Answer => ({
   exitCode: 0,
 });
 
-/** Which figures hold in the end is decided by the server's configuration of tiers, which a command may not have. */
+/** Only what was granted: the tiers' own figures are in the server's configuration, which a command may not have. */
 function grantedText({ grantedLimits: { rpm, tpm, concurrency } }: Account): string {
   const figures = [
     ...(rpm === undefined ? [] : [`${rpm} requests per minute`]),

@@ -108,7 +108,7 @@ const mapValues = <Value>(object: unknown, change: (value: unknown) => Value): R
 /** Operators may call their schemas as they like. */
 function typeName(id: string): string {
   const word = id.replaceAll(/\W/g, "_");
-  // Words of the language are in small letters, and nothing is none.
+  // Every word of the language is all small letters, and an empty name is none.
   const isTaken = /^[a-z]*$/.test(word) || /^\d/.test(word) || ourTypes.has(word);
   return isTaken ? `_${word}` : word;
 }

@@ -159,7 +159,7 @@ function answerOf(
   };
 }
 
-/** Its calls may well succeed, and nobody has said so. */
+/** Its calls may succeed, but the vendor has not confirmed it. */
 const isUncertain = ({ verdict, unlistedModels }: AskedVendor): boolean =>
   verdict === "cannot_be_checked" || verdict === "unproven" || unlistedModels.length > 0;
 

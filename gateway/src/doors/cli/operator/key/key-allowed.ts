@@ -40,7 +40,7 @@ export function readAllowedChange(flags: ChangeFlags): AllowedChange {
 
 type AllowedChange = Pick<KeyChange, "allowedModels" | "allowedOperations">;
 
-/** A model may come later, so nothing is refused; but a name typed wrongly should not be found out by its caller. */
+/** Only warns, because a model may come later. But a mistyped name should be noticed here and not by a caller. */
 export async function warnOfUnknown(
   { allowedModels, allowedOperations }: AllowedChange,
   parts: CliParts,
