@@ -13,7 +13,11 @@ const gateway = await openTestGateway({
   wrap: (parts) => ({
     ...parts,
     limiter: { ...parts.limiter, take: failing },
-    store: { ...parts.store, publications: { ...parts.store.publications, list: failing } },
+    store: {
+      ...parts.store,
+      publications: { ...parts.store.publications, list: failing },
+      links: { ...parts.store.links, findAttempt: failing },
+    },
   }),
 });
 afterAll(() => gateway.close());
@@ -23,6 +27,7 @@ const asked: Readonly<Record<string, () => Promise<{ status: number; headers: He
   "a call": () => gateway.call(account, "/v1/models"),
   "an agent": () => askModern(`${gateway.url}/mcp`, account.key, "tools/list"),
   "a page of the site": () => fetch(`${gateway.url}/api/contracts/history`),
+  "a link page": () => fetch(`${gateway.url}/apis/v1/social_a/link_confirm?state=any`),
   "a page of an account": () => fetch(`${gateway.url}/account`),
   "a page of a sign-in": () => fetch(`${gateway.url}/oauth/grants`),
   "a client that signs in": () => fetch(`${gateway.url}/token`, { method: "POST" }),
