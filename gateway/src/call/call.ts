@@ -2,6 +2,7 @@ import type { ApprovalClaim } from "../approvals/approvals.ts";
 import type { Credential } from "../keys/keys.ts";
 import type { SeenStanding } from "../limits/call-limits.ts";
 import type { Want } from "../limits/limiter.ts";
+import type { TakenAt } from "../limits/taken-at.ts";
 import type { Offer } from "../offer/offer.ts";
 import type { Micros } from "../platform/money.ts";
 import type { PacedBody } from "../platform/paced-body.ts";
@@ -56,7 +57,7 @@ export interface Known {
   requests?: SeenStanding | undefined;
   tokens?: SeenStanding | undefined;
   /** What was counted so far, to be returned should a later limit refuse the call. */
-  counted: { readonly wants: readonly Want[]; readonly takenAtMs: number }[];
+  counted: { readonly wants: readonly Want[]; readonly takenAtMs: TakenAt }[];
   /** The most the call can cost, and whether that was held for it. */
   atMostMicros?: Micros | undefined;
   /** What it will probably cost; only where somebody is to be told before it runs. */

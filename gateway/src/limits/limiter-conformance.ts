@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { modelConformance, type OpenLimiter } from "./limiter-model-conformance.ts";
 import type { Limiter, LimiterRefusal, RateWant, SlotWant, Take, Want } from "./limiter.ts";
+import { asTakenAt, type TakenAt } from "./taken-at.ts";
 
 export function limiterConformance(name: string, open: OpenLimiter): void {
   describe(`${name}: rates`, () => ratesConformance(open));
@@ -100,7 +101,7 @@ function ratesConformance(open: OpenLimiter): void {
     const [moments, each] = [1_500, 1_000];
     const limit = moments * each;
     const large = (amount: number): RateWant => rate("large", limit, amount);
-    const takenAtMs: number[] = [];
+    const takenAtMs: TakenAt[] = [];
     for (let moment = 0; moment < moments; moment++) {
       takenAtMs.push((await taken(limiter, [large(each)])).takenAtMs);
       advance(1);
@@ -111,9 +112,9 @@ function ratesConformance(open: OpenLimiter): void {
       expect((await refused(limiter, [large(amount)])).retryInMs).toBe(minuteMs - moments + waitsFor - 1);
     }
     for (let moment = 0; moment < moments; moment += 500) {
-      await limiter.correct(large(each), 0, takenAtMs[moment] ?? 0);
-      await limiter.correct(large(each), each - 400, takenAtMs[moment + 1] ?? 0);
-      await limiter.correct(large(each), each + 150, takenAtMs[moment + 2] ?? 0);
+      await limiter.correct(large(each), 0, takenAtMs[moment] ?? asTakenAt(0));
+      await limiter.correct(large(each), each - 400, takenAtMs[moment + 1] ?? asTakenAt(0));
+      await limiter.correct(large(each), each + 150, takenAtMs[moment + 2] ?? asTakenAt(0));
     }
     let free = 3 * (each + 400 - 150);
     const standing = await limiter.look(large(1));

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Limiter, SlotWant, Standing, Want } from "./limiter.ts";
+import type { TakenAt } from "./taken-at.ts";
 
 /** An empty limiter on a clock that stands until told. */
 interface TestLimiter {
@@ -39,7 +40,7 @@ export function modelConformance(open: OpenLimiter): void {
 interface Taken {
   readonly wants: readonly Want[];
   readonly atMs: number;
-  readonly takenAtMs: number;
+  readonly takenAtMs: TakenAt;
 }
 
 async function takeBack(

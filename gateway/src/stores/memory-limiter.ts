@@ -1,13 +1,14 @@
 import type { Limiter, RateWant, SlotWant, Standing, Take, Want } from "../limits/limiter.ts";
 import { SlidingMinute } from "../limits/sliding-minute.ts";
+import { asTakenAt, type TakenAt } from "../limits/taken-at.ts";
 
 const minuteMs = 60_000;
 
 /** A limiter that nobody ever waits for. */
 export interface ImmediateLimiter extends Limiter {
   readonly take: (wants: readonly Want[]) => Take;
-  readonly giveBack: (wants: readonly Want[], takenAtMs: number) => void;
-  readonly correct: (want: RateWant, used: number, takenAtMs: number) => void;
+  readonly giveBack: (wants: readonly Want[], takenAtMs: TakenAt) => void;
+  readonly correct: (want: RateWant, used: number, takenAtMs: TakenAt) => void;
   readonly freeSlot: (name: string, holder: string) => void;
   readonly look: (want: Want) => Standing;
 }
@@ -90,7 +91,7 @@ export function createMemoryLimiter(monotonicMs: () => number): ImmediateLimiter
       }
       const standings: Standing[] = [];
       for (const want of wants) standings.push(takeOne(want, nowMs));
-      return { kind: "taken", standings, takenAtMs: nowMs };
+      return { kind: "taken", standings, takenAtMs: asTakenAt(nowMs) };
     },
     giveBack: (wants, takenAtMs) => {
       const nowMs = monotonicMs();

@@ -1,4 +1,5 @@
 import type { Want } from "../../limits/limiter.ts";
+import type { TakenAt } from "../../limits/taken-at.ts";
 import { allTokens, type Quantities } from "../../prices/quantities.ts";
 import type { Gate } from "../gate.ts";
 
@@ -6,14 +7,14 @@ import type { Gate } from "../gate.ts";
 export class Share {
   readonly wants: readonly Want[];
   readonly #tokensMax: number;
-  readonly #takenAtMs: number;
+  readonly #takenAtMs: TakenAt;
   readonly #limiter: Gate["limiter"];
   #tokensUsed = 0;
 
   constructor(
     wants: readonly Want[],
     tokensMax: number,
-    { takenAtMs }: { readonly takenAtMs: number },
+    { takenAtMs }: { readonly takenAtMs: TakenAt },
     limiter: Gate["limiter"],
   ) {
     this.wants = wants;

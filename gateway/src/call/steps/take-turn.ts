@@ -1,5 +1,6 @@
 import { seenAt, tighter, upstreamRequests } from "../../limits/call-limits.ts";
 import type { LimiterRefusal, RateWant, Standing, Take, Want } from "../../limits/limiter.ts";
+import type { TakenAt } from "../../limits/taken-at.ts";
 import type { PreparedCall } from "../../operation/forwarder.ts";
 import type { Upstream } from "../../operation/upstream.ts";
 import type { Pass } from "../../routing/upstream-health.ts";
@@ -15,7 +16,7 @@ export interface Turn {
   /** What was taken of the upstream's own quota, and how that stands now. */
   readonly quota: RateWant | undefined;
   readonly quotaStanding: Standing | undefined;
-  readonly takenAtMs: number;
+  readonly takenAtMs: TakenAt;
 }
 
 interface Taken {

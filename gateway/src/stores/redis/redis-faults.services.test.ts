@@ -3,6 +3,7 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { startPrivateRedis, type PrivateRedis } from "../../../../test/services/redis.ts";
 import { until } from "../../../../test/support/until.ts";
 import type { RateWant, SlotWant, Take } from "../../limits/limiter.ts";
+import { asTakenAt, type TakenAt } from "../../limits/taken-at.ts";
 import { createLog } from "../../platform/log.ts";
 import { createMetrics } from "../../platform/metrics.ts";
 import { openSoftLimiter, type SoftLimiter } from "./soft-limiter.ts";
@@ -236,7 +237,7 @@ describe("a Redis that falls silent", () => {
 });
 
 describe("what was taken", () => {
-  const takenOf = (take: Take): number => {
+  const takenOf = (take: Take): TakenAt => {
     if (take.kind !== "taken") throw new Error("There was room.");
     return take.takenAtMs;
   };
@@ -369,7 +370,8 @@ describe("a Redis that objects", () => {
     await redis.send("FLUSHALL");
     await redis.send("SCRIPT", "FLUSH");
     expect(await countTaken(node, rate(60), 70)).toBe(60);
-    if (take.kind === "taken") await node.limiter.giveBack([rate(60, 10), slot("a")], take.takenAtMs - 5_000);
+    if (take.kind === "taken")
+      await node.limiter.giveBack([rate(60, 10), slot("a")], asTakenAt(take.takenAtMs - 5_000));
     expect(await countTaken(node, rate(60), 70)).toBe(0);
     expect(node.said).toEqual([]);
   });

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Standing, Take, Want } from "../../limits/limiter.ts";
+import { asTakenAt, type TakenAt } from "../../limits/taken-at.ts";
 import { limiterScript } from "./limiter-script.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
@@ -21,7 +22,7 @@ export interface RedisLimiter {
 
 /** Something that was taken and is not needed, or not all of it; or more was used than was taken. */
 export type Return =
-  | { readonly kind: "rate"; readonly name: string; readonly by: number; readonly takenAtMs: number }
+  | { readonly kind: "rate"; readonly name: string; readonly by: number; readonly takenAtMs: TakenAt }
   | { readonly kind: "slot"; readonly name: string; readonly holder: string };
 
 interface Parts {
@@ -68,7 +69,7 @@ export function createRedisLimiter({ connection, node, prefix = "tollgate:", now
   };
 }
 
-const nothingTaken: Take = { kind: "taken", standings: [], takenAtMs: 0 };
+const nothingTaken: Take = { kind: "taken", standings: [], takenAtMs: asTakenAt(0) };
 
 const wordsOfWant = (want: Want): string[] =>
   want.kind === "rate"
@@ -80,13 +81,13 @@ const wordsOfReturn = (one: Return): string[] =>
 
 function takeOf([isTaken, ...rest]: readonly number[], wants: readonly Want[]): Take {
   if (isTaken === 1) {
-    const [takenAtMs = 0, ...figures] = rest;
+    const [serverMs = 0, ...figures] = rest;
     const standings = wants.map(({ limit }, at) => ({
       limit,
       remaining: figures[2 * at] ?? 0,
       resetsInMs: figures[2 * at + 1] ?? 0,
     }));
-    return { kind: "taken", standings, takenAtMs };
+    return { kind: "taken", standings, takenAtMs: asTakenAt(serverMs) };
   }
   const [at = 0, remaining = 0, resetsInMs = 0, retryInMs = 0] = rest;
   const want = wants[at];

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { startPrivateRedis, redisForTests, type TestRedis } from "../../../../test/services/redis.ts";
 import { limiterConformance, worstMinute } from "../../limits/limiter-conformance.ts";
 import type { RateWant, SlotWant } from "../../limits/limiter.ts";
+import { asTakenAt } from "../../limits/taken-at.ts";
 import { createLog } from "../../platform/log.ts";
 import { createMetrics } from "../../platform/metrics.ts";
 import { openSoftLimiter, type SoftLimiter } from "./soft-limiter.ts";
@@ -154,7 +155,7 @@ test("nothing stays in Redis for ever", async () => {
   const take = await node.take([rate(100, 50), slot("call")]);
   if (take.kind !== "taken") throw new Error("There was room.");
   await node.correct(rate(100, 50), 55, take.takenAtMs);
-  await node.correct(rate(100, 50), 55, take.takenAtMs - 300_000);
+  await node.correct(rate(100, 50), 55, asTakenAt(take.takenAtMs - 300_000));
   await node.look(rate(100));
   const client = new Bun.RedisClient(redis.url);
   const keys = await client.keys(`${prefix}*`);

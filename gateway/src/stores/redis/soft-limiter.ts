@@ -1,4 +1,5 @@
 import type { Limiter, Take, Want } from "../../limits/limiter.ts";
+import { asTakenAt, type TakenAt } from "../../limits/taken-at.ts";
 import { messageOf } from "../../platform/error-message.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Metrics } from "../../platform/metrics.ts";
@@ -187,13 +188,13 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
       const returns: Return[] = [];
       for (const want of wants) {
         if (want.kind === "slot") freeSlot(want.name, want.holder);
-        else if (isHere(takenAtMs)) local.giveBack([want], timeHere(takenAtMs));
+        else if (isHere(takenAtMs)) local.giveBack([want], unmarked(takenAtMs));
         else returns.push({ kind: "rate", name: want.name, by: -want.amount, takenAtMs });
       }
       if (returns.length > 0) bringBack(returns);
     },
     correct: (want, used, takenAtMs) => {
-      if (isHere(takenAtMs)) local.correct(want, used, timeHere(takenAtMs));
+      if (isHere(takenAtMs)) local.correct(want, used, unmarked(takenAtMs));
       else bringBack([{ kind: "rate", name: want.name, by: used - want.amount, takenAtMs }]);
     },
     freeSlot,
@@ -221,8 +222,8 @@ const alone = "Redis does not answer; this node limits by itself, to its share, 
 
 const slotHere = (name: string, holder: string): string => `${name} ${holder}`;
 
-// When something was taken is told back when it is returned, and tells where. Redis dates by the years since 1970, a
-// process by the time since it began; a time below zero is one of this process.
-const markedHere = (monotonicMs: number): number => -1 - monotonicMs;
-const timeHere = (takenAtMs: number): number => -1 - takenAtMs;
-const isHere = (takenAtMs: number): boolean => takenAtMs < 0;
+// What comes back has to go where it was taken, and its mark says where that is. Redis counts milliseconds since 1970, and
+// this process since it began, so both are positive: the marks of this process are turned below zero.
+const markedHere = (local: TakenAt): TakenAt => asTakenAt(-1 - local);
+const unmarked = (takenAtMs: TakenAt): TakenAt => asTakenAt(-1 - takenAtMs);
+const isHere = (takenAtMs: TakenAt): boolean => takenAtMs < 0;
