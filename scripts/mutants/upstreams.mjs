@@ -42,6 +42,27 @@ export const mutants = [
     tests: ["test/money/upstream-faults.test.ts"],
   },
   {
+    name: "a tool that is marked to be cached is paid in full each time",
+    file: "gateway/src/upstreams/dialects/openai/tools.ts",
+    find: 'cache: readCacheControl(tool["cache_control"]) ?? readCacheControl(definition["cache_control"]),',
+    replace: 'cache: readCacheControl(tool["cache_control"]),',
+    tests: ["test/models/marks-to-cache.test.ts"],
+  },
+  {
+    name: "what is marked to be cached is not told to who resells Claude",
+    file: "gateway/src/upstreams/dialects/openai/write-request.ts",
+    find: "knowsMarks.test(asked.model) ? asked : withoutMarks(asked)",
+    replace: "withoutMarks(asked)",
+    tests: ["test/models/marks-to-cache.test.ts"],
+  },
+  {
+    name: "marks to cache reach models that refuse them",
+    file: "gateway/src/upstreams/dialects/openai/write-request.ts",
+    find: "knowsMarks.test(asked.model) ? asked : withoutMarks(asked)",
+    replace: "asked",
+    tests: ["test/models/marks-to-cache.test.ts"],
+  },
+  {
     name: "a caller gives an operator's parameter another value",
     file: "gateway/src/upstreams/exchanges/forward-query.ts",
     find: "upstream.query ? without(upstream.query, input.rawQuery) : input.rawQuery",

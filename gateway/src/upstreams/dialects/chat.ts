@@ -35,21 +35,24 @@ export interface ChatMessage {
 
 export type ChatPart = TextPart | ImagePart | FilePart | ToolCallPart | ToolResultPart | ReasoningPart;
 
-export interface TextPart {
-  readonly kind: "text";
-  readonly text: string;
-  /** The caller asked the vendor to cache the prompt up to here, for five minutes or an hour. */
-  readonly cache?: "5m" | "1h";
+/** What a caller may set to have the vendor cache the prompt up to its end, for five minutes or an hour. */
+export interface Cacheable {
+  readonly cache?: "5m" | "1h" | undefined;
 }
 
-export interface ImagePart {
+export interface TextPart extends Cacheable {
+  readonly kind: "text";
+  readonly text: string;
+}
+
+export interface ImagePart extends Cacheable {
   readonly kind: "image";
   /** Either the bytes, in base64 with their type, or an address that the vendor fetches. */
   readonly source: { readonly mimeType: string; readonly base64: string } | { readonly url: string };
 }
 
 /** A document to be read. One of plain text is no file to us, but its text. */
-export interface FilePart {
+export interface FilePart extends Cacheable {
   readonly kind: "file";
   readonly source: { readonly mimeType: string; readonly base64: string } | { readonly url: string };
   /** What the caller calls it. */
@@ -83,7 +86,7 @@ export interface ReasoningPart {
   readonly redacted?: string;
 }
 
-export interface ToolDefinition {
+export interface ToolDefinition extends Cacheable {
   readonly name: string;
   readonly description: string | undefined;
   /** A JSON schema of the arguments. */

@@ -1,6 +1,8 @@
 import type { JsonObject } from "../../../platform/json.ts";
+import { readCacheControl } from "../cache-control.ts";
 import { checkCallId } from "../call-id.ts";
 import type {
+  Cacheable,
   ChatMessage,
   ChatPart,
   ChatRequest,
@@ -68,7 +70,10 @@ function readBlock(block: JsonObject, field: string, carried: CarriedSignature):
           kind: "tool_result",
           callId: readCallId(block["tool_use_id"], `${field}.tool_use_id`),
           name: undefined,
-          content: readToolResult(block["content"], `${field}.content`),
+          content: markedAtEnd(
+            readToolResult(block["content"], `${field}.content`),
+            readCacheControl(block["cache_control"]),
+          ),
           isError: block["is_error"] === true,
         },
       ];
@@ -102,6 +107,10 @@ function readToolResult(content: unknown, field: string): (TextPart | ImagePart 
     throw untranslatable(block, place);
   });
 }
+
+/** Nobody else can mark a result as a whole; its end is the same place. */
+const markedAtEnd = <Part extends Cacheable>(parts: readonly Part[], cache: Cacheable["cache"]): Part[] =>
+  parts.map((part, at) => (cache !== undefined && at === parts.length - 1 ? { ...part, cache } : part));
 
 const untranslatable = (block: JsonObject, field: string): Inexpressible =>
   new Inexpressible(

@@ -68,10 +68,8 @@ const jsonObject: fc.Arbitrary<JsonObject> = fc
   .dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 })
   .map((object) => JSON.parse(JSON.stringify(object)) as JsonObject);
 
-const text: fc.Arbitrary<TextPart> = fc.record(
-  { kind: fc.constant("text"), text: visible, cache: fc.constantFrom("5m", "1h") },
-  { requiredKeys: ["kind", "text"] },
-);
+const cache = fc.constantFrom("5m" as const, "1h" as const, undefined);
+const text: fc.Arbitrary<TextPart> = fc.record({ kind: fc.constant("text"), text: visible, cache });
 const image = fc.record({
   kind: fc.constant("image"),
   source: fc.oneof(
@@ -81,6 +79,7 @@ const image = fc.record({
     }),
     fc.record({ url: fc.webUrl() }),
   ),
+  cache,
 });
 const reasoning = fc.oneof(
   fc.record({ kind: fc.constant("reasoning"), text: fc.string(), signature: visible }),
@@ -124,7 +123,7 @@ const closedSchema = fc
   })
   .map((properties): JsonObject => ({ type: "object", properties, additionalProperties: false }));
 
-const described = { name: id, description: fc.option(fc.string(), { nil: undefined }) };
+const described = { name: id, description: fc.option(fc.string(), { nil: undefined }), cache };
 const tool = fc.oneof(
   fc.record({
     ...described,

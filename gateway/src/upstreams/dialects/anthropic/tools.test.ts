@@ -14,10 +14,10 @@ const tool = { name: "weather", description: "Tells it", parameters: schema, str
 test("tools go both ways", () => {
   const written = [{ name: "weather", description: "Tells it", input_schema: schema, strict: true }];
   expect(read({ tools: written }).tools).toEqual([tool]);
-  expect(
-    read({ tools: [{ type: "custom", ...written[0], cache_control: { type: "ephemeral" } }] }).tools,
-  ).toEqual([tool]);
   expect(write({ tools: [tool] })["tools"]).toStrictEqual(written);
+  const marked = [{ ...written[0], cache_control: { type: "ephemeral" } }];
+  expect(read({ tools: [{ type: "custom", ...marked[0] }] }).tools).toEqual([{ ...tool, cache: "5m" }]);
+  expect(write({ tools: [{ ...tool, cache: "5m" }] })["tools"]).toStrictEqual(marked);
 });
 
 test("a strict tool takes closed objects only; any other is offered as it came", () => {

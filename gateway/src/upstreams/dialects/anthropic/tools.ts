@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../../platform/json.ts";
+import { readCacheControl, writeCacheControl } from "../cache-control.ts";
 import type { ChatRequest, ToolChoice, ToolDefinition } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { forcesCall } from "../forces-call.ts";
@@ -35,6 +36,7 @@ function readTool(tool: JsonObject): ToolDefinition {
     description: optionalString(tool["description"], "tools"),
     parameters: requiredObject(tool["input_schema"], "tools"),
     strict: typeof tool["strict"] === "boolean" ? tool["strict"] : undefined,
+    cache: readCacheControl(tool["cache_control"]),
   };
 }
 
@@ -44,8 +46,8 @@ const toolMembers: ReadonlySet<string> = new Set([
   "description",
   "input_schema",
   "strict",
-  // These change how the answer travels and what it may cost at Anthropic, not what it says.
   "cache_control",
+  // It changes how the answer travels, not what it says.
   "eager_input_streaming",
 ]);
 
@@ -65,6 +67,7 @@ export function writeTools(tools: readonly ToolDefinition[]): JsonObject[] | und
       description: tool.description,
       // Anthropic insists on the type, which a tool without parameters often lacks elsewhere.
       ...writeParameters({ type: "object", ...tool.parameters }, areTaken && strict.includes(tool)),
+      ...writeCacheControl(tool),
     }),
   );
 }

@@ -1,4 +1,5 @@
-import type { ChatPart, ChatRequest, TextPart } from "../chat.ts";
+import type { Cacheable, ChatPart, ChatRequest } from "../chat.ts";
+import type { ContentPart } from "./content.ts";
 
 /**
  * OpenAI caches up to no more of them in one request, but its callers leave those of earlier turns where they are.
@@ -6,25 +7,39 @@ import type { ChatPart, ChatRequest, TextPart } from "../chat.ts";
  */
 const marksMax = 4;
 
-type Said = Pick<ChatRequest, "system" | "messages">;
+type Said = Pick<ChatRequest, "tools" | "system" | "messages">;
 
-/** The conversation with the newest of its marks to cache: each stands for all that is before it. */
+/** The request with the newest of its marks to cache: each stands for all that is before it. */
 export function withNewestMarks(said: Said): Said {
-  const { system, messages } = said;
-  const marked: TextPart[] = [];
-  const note = (part: ChatPart): void => {
-    if (part.kind === "text" && part.cache !== undefined) marked.push(part);
-    if (part.kind === "tool_result") part.content.forEach(note);
+  const marked = markedIn(said);
+  return marked.length <= marksMax ? said : withMarksOf(said, marked.slice(-marksMax));
+}
+
+export const withoutMarks = <Request extends Said>(request: Request): Request =>
+  markedIn(request).length === 0 ? request : { ...request, ...withMarksOf(request, []) };
+
+/** All that is marked, in the order in which a prompt holds it. */
+function markedIn({ tools, system, messages }: Said): readonly Cacheable[] {
+  const shown = (part: ChatPart): readonly ChatPart[] =>
+    part.kind === "tool_result" ? part.content : [part];
+  const parts = messages.flatMap((message) => message.parts.flatMap(shown));
+  const cacheable: readonly Cacheable[] = [...tools, ...system, ...parts.filter(isCacheable)];
+  return cacheable.filter(({ cache }) => cache !== undefined);
+}
+
+const isCacheable = (part: ChatPart): part is ContentPart =>
+  part.kind === "text" || part.kind === "image" || part.kind === "file";
+
+function withMarksOf({ tools, system, messages }: Said, marked: readonly Cacheable[]): Said {
+  const kept = new Set(marked);
+  const unmark = <Part extends Cacheable>(part: Part): Part =>
+    kept.has(part) ? part : { ...part, cache: undefined };
+  const unmarkWithin = (part: ChatPart): ChatPart => {
+    if (part.kind === "tool_result") return { ...part, content: part.content.map(unmark) };
+    return isCacheable(part) ? unmark(part) : part;
   };
-  system.forEach(note);
-  for (const { parts } of messages) parts.forEach(note);
-  if (marked.length <= marksMax) return said;
-  const kept = new Set(marked.slice(-marksMax));
-  const unmark = <Part extends ChatPart>(part: Part): Part | TextPart =>
-    part.kind === "text" && !kept.has(part) ? { kind: "text", text: part.text } : part;
-  const unmarkWithin = (part: ChatPart): ChatPart =>
-    part.kind === "tool_result" ? { ...part, content: part.content.map(unmark) } : unmark(part);
   return {
+    tools: tools.map(unmark),
     system: system.map(unmark),
     messages: messages.map((message) => ({ ...message, parts: message.parts.map(unmarkWithin) })),
   };

@@ -1,14 +1,12 @@
 // The content of a message: a text, or a list of texts, images and files.
 
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
-import type { FilePart, ImagePart, TextPart } from "../chat.ts";
+import type { Cacheable, FilePart, ImagePart, TextPart } from "../chat.ts";
 import { checkAddress } from "../address.ts";
+import { readCacheControl, writeCacheControl } from "../cache-control.ts";
 import { Inexpressible } from "../dialect.ts";
 import { readDocument } from "../files.ts";
 import { readText, refuseOthers, requireObject, requireText } from "./members.ts";
-
-/** Where they mark no text, nothing is said to others by them. */
-const cacheMarks = ["cache_control", "prompt_cache_breakpoint"] as const;
 
 export type ContentPart = TextPart | ImagePart | FilePart;
 
@@ -29,13 +27,21 @@ export function readTextContent(content: unknown, field: string): readonly TextP
   });
 }
 
-/** Texts alone are one text: DeepSeek and Groq refuse a list where there is nothing but text in it. */
-export function writeContent(parts: readonly ContentPart[]): string | readonly JsonObject[] {
-  const texts = parts.filter((part) => part.kind === "text");
-  return texts.length < parts.length ? parts.map(writePart) : texts.map(({ text }) => text).join("\n\n");
-}
+/**
+ * Texts alone are one text: DeepSeek and Groq refuse a list where there is nothing but text in it. What is marked to be cached
+ * stays a part, which alone can be marked.
+ */
+export const writeContent = (parts: readonly ContentPart[]): string | readonly JsonObject[] =>
+  parts.every(isPlainText) ? parts.map(({ text }) => text).join("\n\n") : parts.map(writePart);
 
-function writePart(part: ContentPart): JsonObject {
+const isPlainText = (part: ContentPart): part is TextPart => part.kind === "text" && part.cache === undefined;
+
+const writePart = (part: ContentPart): JsonObject => ({
+  ...writeUnmarked(part),
+  ...writeCacheControl(part),
+});
+
+function writeUnmarked(part: ContentPart): JsonObject {
   if (part.kind === "text") return { type: "text", text: part.text };
   return part.kind === "image" ? writeImage(part) : writeFile(part);
 }
@@ -56,9 +62,13 @@ export const writeImage = ({ source }: Pick<ImagePart, "source">): JsonObject =>
 
 function readPart(value: unknown, field: string): ContentPart {
   const part = requireObject(value, field);
+  return { ...readUnmarked(part, field), cache: readMark(part) };
+}
+
+function readUnmarked(part: JsonObject, field: string): ContentPart {
   switch (part["type"]) {
     case "text":
-      return readTextPart(part, field);
+      return { kind: "text", text: requireText(part["text"], `${field}.text`) };
     case "refusal":
       return { kind: "text", text: requireText(part["refusal"], `${field}.refusal`) };
     case "image_url":
@@ -92,19 +102,20 @@ const partMembers = new Map(
     file: ["file_id", "file_data", "filename"],
   }).map(([type, within]) => [
     type,
-    { own: new Set<string>(["type", type, ...cacheMarks]), within: new Set<string>(within) },
+    {
+      own: new Set<string>(["type", type, "cache_control", "prompt_cache_breakpoint"]),
+      within: new Set<string>(within),
+    },
   ]),
 );
 
 /** How far to cache: OpenAI's own mark, and Anthropic's, which callers of other vendors' models set by convention. */
-function readTextPart(part: JsonObject, field: string): TextPart {
-  const text = requireText(part["text"], `${field}.text`);
-  const mark = part["cache_control"];
-  if (isJsonObject(part["prompt_cache_breakpoint"]) && !isJsonObject(mark)) {
-    return { kind: "text", text, cache: "5m" };
-  }
-  if (!isJsonObject(mark) || mark["type"] !== "ephemeral") return { kind: "text", text };
-  return { kind: "text", text, cache: mark["ttl"] === "1h" ? "1h" : "5m" };
+function readMark({
+  cache_control: control,
+  prompt_cache_breakpoint: breakpoint,
+}: JsonObject): Cacheable["cache"] {
+  if (isJsonObject(breakpoint) && !isJsonObject(control)) return "5m";
+  return readCacheControl(control);
 }
 
 function readImage(value: unknown, field: string): ImagePart {

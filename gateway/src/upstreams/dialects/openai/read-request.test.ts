@@ -66,6 +66,18 @@ test("so is OpenAI's own, of which the newest four are heeded", () => {
   expect(system).toEqual([{ kind: "text", text: "t", cache: "5m" }]);
 });
 
+test("tools and images count among them, tools as the oldest", () => {
+  const cache_control = { type: "ephemeral" };
+  const tool = { type: "function", function: { name: "f" }, cache_control };
+  const image = { type: "image_url", image_url: { url: "https://a.example/a.png" }, cache_control };
+  const marksOf = (...images: readonly JsonObject[]): unknown => {
+    const { tools, messages } = read({ tools: [tool], messages: [{ role: "user", content: images }] });
+    return [tools, messages[0]?.parts].map((each) => each?.map((part) => "cache" in part && part.cache));
+  };
+  expect(marksOf(image, image, image)).toEqual([["5m"], ["5m", "5m", "5m"]]);
+  expect(marksOf(image, image, image, image)).toEqual([[undefined], ["5m", "5m", "5m", "5m"]]);
+});
+
 test("what a part or a tool says beyond what is read is refused by its name, unless it says nothing", () => {
   const url = "https://a.example/a.png";
   const file = { file_data: "data:application/pdf;base64,QUI=", filename: "a.pdf" };

@@ -15,10 +15,9 @@ export function readRequest(
 ): ChatRequest {
   checkNothingElseIsAsked(body);
   return {
-    ...withNewestMarks(readMessages(body["messages"])),
+    ...withNewestMarks({ ...readMessages(body["messages"]), tools: readTools(body["tools"]) }),
     model: asked.model,
     stream: asked.stream,
-    tools: readTools(body["tools"]),
     toolChoice: readToolChoice(body["tool_choice"]),
     parallelToolCalls: readFlag(body["parallel_tool_calls"], "parallel_tool_calls"),
     outputTokensMax:

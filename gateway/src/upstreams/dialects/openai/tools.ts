@@ -1,6 +1,7 @@
 // Tools, and which of them the model may or must call.
 
 import type { JsonObject } from "../../../platform/json.ts";
+import { readCacheControl, writeCacheControl } from "../cache-control.ts";
 import type { ToolChoice, ToolDefinition } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import {
@@ -32,11 +33,12 @@ export function readTools(value: unknown): readonly ToolDefinition[] {
         properties: {},
       },
       strict: readFlag(definition["strict"], `${field}.function.strict`),
+      cache: readCacheControl(tool["cache_control"]) ?? readCacheControl(definition["cache_control"]),
     };
   });
 }
 
-/** Callers of other vendors' models mark tools to be cached by convention, which changes what is paid and not what is said. */
+/** Callers of other vendors' models mark tools to be cached by two conventions: beside the function, and inside of it. */
 const toolMembers: ReadonlySet<string> = new Set(["type", "function", "cache_control"]);
 const functionMembers: ReadonlySet<string> = new Set([
   "name",
@@ -47,7 +49,7 @@ const functionMembers: ReadonlySet<string> = new Set([
 ]);
 
 export const writeTools = (tools: readonly ToolDefinition[]): readonly JsonObject[] =>
-  tools.map(({ name, description, parameters, strict }) => ({
+  tools.map(({ name, description, parameters, strict, cache }) => ({
     type: "function",
     function: withoutUndefined({
       name,
@@ -55,6 +57,7 @@ export const writeTools = (tools: readonly ToolDefinition[]): readonly JsonObjec
       parameters: withProperties(parameters),
       strict: strictFor(parameters, strict),
     }),
+    ...writeCacheControl({ cache }),
   }));
 
 /** OpenAI refuses an object without a list of its properties, which a tool without parameters often lacks elsewhere. */

@@ -3,6 +3,7 @@ import type { ChatPart, ChatRequest, TextPart, ToolResultPart } from "../chat.ts
 import { Inexpressible } from "../dialect.ts";
 import { forcesCall } from "../forces-call.ts";
 import { opaqueEndUser } from "../end-user.ts";
+import { withoutMarks } from "./cache-marks.ts";
 import { writeContent, type ContentPart } from "./content.ts";
 import { withoutUndefined } from "./members.ts";
 import { writeReasoning } from "./effort.ts";
@@ -12,9 +13,9 @@ import { writeToolCall } from "./tool-calls.ts";
 import { writeToolChoice, writeTools } from "./tools.ts";
 import { turnsOf } from "./turns.ts";
 
-export function writeRequest(request: ChatRequest): JsonObject {
-  if (request.topK !== undefined)
-    throw new Inexpressible("top_k", "has no counterpart in the OpenAI dialect");
+export function writeRequest(asked: ChatRequest): JsonObject {
+  if (asked.topK !== undefined) throw new Inexpressible("top_k", "has no counterpart in the OpenAI dialect");
+  const request = knowsMarks.test(asked.model) ? asked : withoutMarks(asked);
   return withoutUndefined({
     model: request.model,
     messages: [...writeSystem(request.system), ...writeMessages(request)],
@@ -32,6 +33,9 @@ export function writeRequest(request: ChatRequest): JsonObject {
     ...(request.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
   });
 }
+
+/** Who resells Claude takes its marks to cache, without which all of a prompt is paid for each time. OpenAI refuses them. */
+const knowsMarks = /claude/i;
 
 /** OpenAI refuses these two without tools, where "auto" and "none" say nothing anyway. */
 function writeToolMembers({ tools, toolChoice, parallelToolCalls }: ChatRequest): JsonObject {
