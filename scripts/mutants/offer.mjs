@@ -77,6 +77,13 @@ export const mutants = [
     tests: ["test/models/model-lists.test.ts"],
   },
   {
+    name: "a model of the operator's own is asked for more than it can write",
+    file: "gateway/src/offer/merge-models.ts",
+    find: "shipped ? shipped.outputTokensMax : written.unaskedOutputTokensMax",
+    replace: "shipped?.outputTokensMax",
+    tests: ["test/money/output-limit.test.ts"],
+  },
+  {
     name: "the contract keeps the headers about tokens from refusals",
     file: "gateway/src/contract/describe-headers.ts",
     find: 'price.kind === "per_token" ? tokenHeaders : [];',

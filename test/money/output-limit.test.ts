@@ -11,7 +11,7 @@ let gateway: TestGateway;
 let account: TestAccount;
 
 const key = "sk-key-000000";
-const models = ["llama", "gpt-5-x", "openai/o3-mini", "llama-older", "o3-older", "llama-newer"];
+const models = ["llama", "unbounded", "gpt-5-x", "openai/o3-mini", "llama-older", "o3-older", "llama-newer"];
 
 beforeAll(async () => {
   vendor = await openOpenAiDouble({ key, models: [...models, "gpt-4o"] });
@@ -26,6 +26,7 @@ upstreams:
   claudelike: { protocol: anthropic, url: "${vendor.url}", key: ${key} }
 models:
   llama: { via: [unsaid], ${price} }
+  unbounded: { via: [unsaid], price: { input: 1, output: 2 } }
   gpt-5-x: { via: [unsaid], ${price} }
   router: { via: [{ unsaid: openai/o3-mini }], ${price} }
   llama-older: { via: [older], ${price} }
@@ -110,6 +111,13 @@ test("a caller of another dialect who asks for more than the model can write get
   expect(await limitsSent(chat, { model: "gpt-4o", max_tokens: 32_000 })).toEqual(older(32_000));
 });
 
+test("so it is with a model of which only the operator said what it can write", async () => {
+  expect(await limitsSent("/v1/messages", { model: "llama", max_tokens: 32_000 })).toEqual(older(100));
+  expect(await limitsSent("/v1/messages", { model: "llama", max_tokens: 50 })).toEqual(older(50));
+  expect(await limitsSent(chat, { model: "llama", max_tokens: 32_000 })).toEqual(older(32_000));
+  expect(await limitsSent("/v1/messages", { model: "unbounded", max_tokens: 32_000 })).toEqual(older(32_000));
+});
+
 describe("what is held for an answer, and counted against tokens per minute", () => {
   const askedOf = (model: string, max_tokens: number) => ({ model, messages, max_tokens });
 
@@ -124,6 +132,9 @@ describe("what is held for an answer, and counted against tokens per minute", ()
     const most = await heldFor("/v1/messages", "gpt-4o", 16_384);
     expect(await heldFor("/v1/messages", "gpt-4o", 64_000)).toBe(most);
     expect(await heldFor("/v1/messages", "gpt-4o", 10_000)).toBe(most - (16_384 - 10_000) * 10);
+    expect(await heldFor("/v1/messages", "llama", 64_000)).toBe(
+      await heldFor("/v1/messages", "llama", 10_000),
+    );
 
     const caller = await gateway.openAccount({ creditUsd: "0.3", tier: "free" });
     const response = await gateway.post(caller, "/v1/messages", askedOf("gpt-4o", 64_000));
@@ -135,6 +146,7 @@ describe("what is held for an answer, and counted against tokens per minute", ()
   test("is all that is asked for where it may be sent as it is, or nobody wrote down what the model can write", async () => {
     expect(await heldFor(chat, "gpt-4o", 64_000)).toBeGreaterThan(64_000 * 10);
     expect(await heldFor("/v1/messages", "gpt-4o-mini", 64_000)).toBeGreaterThan(64_000 * 0.6);
-    expect(await heldFor("/v1/messages", "llama", 64_000)).toBeGreaterThan(64_000 * 2);
+    expect(await heldFor("/v1/messages", "unbounded", 64_000)).toBeGreaterThan(64_000 * 2);
+    expect(await heldFor(chat, "llama", 64_000)).toBeGreaterThan(64_000 * 2);
   });
 });

@@ -33,7 +33,7 @@ export function listModels(offer: Pick<Offer, "operations">, allowed: Allowed = 
   return [...listed.values()];
 }
 
-/** The limit that its vendor sets. For a model of the operator's own only the limit that we send is known. */
+/** The limit that its vendor takes. Where nobody wrote that down, only the limit that we send is known. */
 const mostOutputTokens = ({ outputTokensMax, unaskedOutputTokensMax }: ModelFacts): number =>
   outputTokensMax ?? unaskedOutputTokensMax;
 

@@ -71,7 +71,8 @@ function configuredModel(
     price,
     unaskedOutputTokensMax:
       written.unaskedOutputTokensMax ?? shipped?.unaskedOutputTokensMax ?? unaskedOutputTokensMaxUsual,
-    outputTokensMax: shipped?.outputTokensMax,
+    // Of a model of the operator's own, what it is sent with is the highest limit that anybody knows its vendor to take.
+    outputTokensMax: shipped ? shipped.outputTokensMax : written.unaskedOutputTokensMax,
     contextTokens: written.contextTokens ?? shipped?.contextTokens,
     usualVideo: shipped?.usualVideo ?? {},
   };
