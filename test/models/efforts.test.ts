@@ -24,3 +24,16 @@ test("Claude's agents, who always ask for thinking, work with a model that canno
     expect(sentTo(models.openai)).not.toHaveProperty("reasoning_effort");
   }
 });
+
+test("so they do with a model of the operator's own that cannot", async () => {
+  const account = await models.gateway.openAccount();
+  const response = await models.gateway.post(account, "/v1/messages", {
+    model: "llama:8b",
+    max_tokens: 4000,
+    messages: [{ role: "user", content: "Hello." }],
+    thinking: { type: "adaptive" },
+    output_config: { effort: "medium" },
+  });
+  expect(response.status).toBe(200);
+  expect(sentTo(models.openai)).not.toHaveProperty("reasoning_effort");
+});

@@ -78,17 +78,19 @@ const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as 
 type Effort = (typeof efforts)[number];
 
 /**
- * OpenAI refuses an effort that a model does not know, and models that cannot think refuse every effort: who asks for
- * thinking is answered without it then. Undefined for other vendors' models.
+ * Vendors refuse an effort that a model does not know, and for models that cannot think many refuse every effort: who asks
+ * for thinking is answered without it then. Undefined for models of which nobody knows what they take.
  */
 function knownModel(model: string): KnownModel | undefined {
   const [name = ""] = model.split("/").slice(-1);
-  return knownModels.find(({ names }) => names.test(name));
+  return knownModels.find(({ names, atHome }) => names.test(atHome ? model : name));
 }
 
 interface KnownModel {
   readonly names: RegExp;
   readonly efforts: readonly Effort[];
+  /** Only where the name stands alone: resellers, who write the vendor before it, leave out what a model does not take. */
+  readonly atHome?: true;
   readonly besideTools?: BesideTools;
 }
 
@@ -123,4 +125,24 @@ const knownModels: readonly KnownModel[] = [
   { names: /^(o1|o[34](-mini)?)(-\d{4}-\d\d-\d\d)?$/, efforts: ["low", "medium", "high"] },
   // Some of the rest think, but as much as they like.
   { names: /^(chat)?gpt-\d|^o\d/, efforts: [] },
+  { names: /^gpt-oss/, efforts: ["low", "medium", "high"] },
+  // They cannot think, and Groq, Cerebras and Ollama refuse to tell them.
+  { names: /^(meta-)?llama|^gemma-?[123]|^kimi-k2-instruct/i, efforts: [] },
+  // They think unasked, and Groq knows two words of its own for it.
+  { names: /^qwen3(-32b|\.6-27b)$/i, efforts: [] },
+  { names: /^grok-3-mini/, efforts: ["low", "high"], atHome: true },
+  { names: /^grok-4\.20-multi-agent/, efforts: ["low", "medium", "high", "xhigh"], atHome: true },
+  { names: /^grok-4\.3/, efforts: ["none", "low", "medium", "high"], atHome: true },
+  { names: /^grok-4\.5/, efforts: ["low", "medium", "high"], atHome: true },
+  { names: /^grok-([23]|4|4\.20|code)(-|$)/, efforts: [], atHome: true },
+  {
+    names: /^(mistral-small-(latest|2603)|mistral-medium-(3[-.]5|2604)|magistral-small-latest)$/,
+    efforts: ["none", "high"],
+    atHome: true,
+  },
+  {
+    names: /^(open-)?(mi[sx]tral|ministral|magistral|codestral|devstral|pixtral)(-|:|$)/,
+    efforts: [],
+    atHome: true,
+  },
 ];

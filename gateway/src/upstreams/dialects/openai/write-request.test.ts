@@ -260,6 +260,49 @@ test("a model that cannot think, or not as told, is not told to", () => {
   }
 });
 
+test("models of other vendors that refuse to be told are not told either", () => {
+  for (const model of [
+    "llama-3.3-70b-versatile",
+    "meta-llama/llama-4-scout-17b-16e-instruct",
+    "meta-llama/Meta-Llama-3.1-8B-Instruct-Turbo",
+    "llama3.1-8b",
+    "gemma2-9b-it",
+    "gemma-3-27b-it",
+    "moonshotai/kimi-k2-instruct-0905",
+    "qwen/qwen3-32b",
+    "grok-3",
+    "grok-4",
+    "grok-4-0709",
+    "grok-4-latest",
+    "grok-4-fast-reasoning",
+    "grok-4-1-fast",
+    "grok-4.20-0309-reasoning",
+    "grok-code-fast-1",
+    "mistral-large-latest",
+    "mistral-medium-2508",
+    "mistral-small-2506",
+    "ministral-8b-latest",
+    "magistral-medium-latest",
+    "codestral-latest",
+    "devstral-medium-latest",
+    "open-mixtral-8x22b",
+  ]) {
+    const efforts = [{ effort: "medium" }, { budgetTokens: 2000 }, "off"] as const;
+    expect([model, ...efforts.map((asked) => effortFor(model, asked))]).toEqual([
+      model,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  }
+});
+
+test("resellers, who leave out what a model does not take, are told what was wanted", () => {
+  for (const model of ["x-ai/grok-4-fast", "x-ai/grok-4.1-fast", "mistralai/mistral-large-2512"]) {
+    expect(effortFor(model, { effort: "medium" })).toBe("medium");
+  }
+});
+
 test("an effort is the nearest that the model takes", () => {
   expect(effortFor("gpt-5", { effort: "max" })).toBe("high");
   expect(effortFor("gpt-5", { effort: "minimal" })).toBe("minimal");
@@ -268,6 +311,14 @@ test("an effort is the nearest that the model takes", () => {
   expect(effortFor("gpt-5.2", { effort: "max" })).toBe("xhigh");
   expect(effortFor("openai/o3", { effort: "max" })).toBe("high");
   expect(effortFor("o4-mini", { effort: "minimal" })).toBe("low");
+  expect(effortFor("openai/gpt-oss-120b", { effort: "max" })).toBe("high");
+  expect(effortFor("gpt-oss-20b", "off")).toBe("low");
+  expect(effortFor("grok-3-mini", { effort: "medium" })).toBe("low");
+  expect(effortFor("grok-4.3", { effort: "max" })).toBe("high");
+  expect(effortFor("grok-4.3", "off")).toBe("none");
+  expect(effortFor("grok-4.5", { effort: "minimal" })).toBe("low");
+  expect(effortFor("mistral-small-latest", { effort: "medium" })).toBe("high");
+  expect(effortFor("mistral-medium-3-5", "off")).toBe("none");
   expect(effortFor("someone-elses", { effort: "max" })).toBe("max");
 });
 
