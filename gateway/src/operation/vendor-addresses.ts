@@ -7,6 +7,11 @@ export const isOpenAiItself = ({ url }: Pick<Upstream, "url">): boolean => openA
 const openAi =
   /^https:\/\/([\w-]+\.)?((api\.openai\.com|openai\.azure\.(com|us))(?=[:/]|$)|(services\.ai|cognitiveservices)\.azure\.(com|us)(:\d+)?\/openai(?=\/|$))/i;
 
+/** Groq, Cerebras and Mistral, who like OpenAI refuse a message with a member that they do not know. */
+export const refusesUnknownMembers = ({ url }: Pick<Upstream, "url">): boolean => strict.test(url);
+
+const strict = /^https:\/\/(api\.groq\.com|api\.cerebras\.ai|(api|codestral)\.mistral\.ai)(?=[:/]|$)/i;
+
 /** Alibaba's Model Studio, which serves many vendors' models and counts what they think in its own way. */
 export const isModelStudio = ({ url }: Pick<Upstream, "url">): boolean => modelStudio.test(url);
 

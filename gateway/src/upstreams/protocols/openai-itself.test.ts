@@ -32,8 +32,16 @@ test.each([
   expect(sentTo(url, told)).toBe(write("", "").replace(", ", ","));
 });
 
+test.each(["https://api.groq.com/openai/v1", "https://api.cerebras.ai/v1", "https://api.mistral.ai/v1"])(
+  "nor to vendors who refuse what they do not know, at %s",
+  (url) => {
+    expect(sentTo(url, told)).toBe(write("", "").replace(", ", ","));
+  },
+);
+
 test.each([
   "https://api.deepseek.com/v1",
+  "https://api.mistral.ai.example.com/v1",
   "https://generativelanguage.googleapis.com/v1beta/openai",
   "https://desk.services.ai.azure.com/models",
 ])("it is sent back to vendors who may have said it, at %s", (url) => {

@@ -1,18 +1,18 @@
 import type { Upstream } from "../../operation/upstream.ts";
-import { isOpenAiItself } from "../../operation/vendor-addresses.ts";
+import { isOpenAiItself, refusesUnknownMembers } from "../../operation/vendor-addresses.ts";
 import { isJsonObject } from "../../platform/json.ts";
 import { markStart } from "../dialects/marks.ts";
 import type { ForeignRule } from "../exchanges/without-marked.ts";
 
 /** What is taken out of a caller's own body on its way to this upstream. */
 export const foreignTo = (upstream: Pick<Upstream, "url">): ForeignRule =>
-  isOpenAiItself(upstream) ? foreignToOpenAi : foreignToOthers;
+  isOpenAiItself(upstream) || refusesUnknownMembers(upstream) ? foreignToOpenAi : foreignToOthers;
 
 const places = { messages: { tool_calls: {} } };
 
 /**
  * Other vendors tell their thoughts and sign their calls in members that OpenAI does not know, and it refuses what it does
- * not know. Compatible vendors may want them back.
+ * not know, as a few that speak like it do. Other compatible vendors may want them back.
  */
 const foreignToOpenAi: ForeignRule = {
   words: ['"reasoning_content"', '"extra_content"'],
