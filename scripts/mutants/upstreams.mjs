@@ -77,6 +77,20 @@ export const mutants = [
     tests: ["test/upstreams/upstream-secrets.test.ts"],
   },
   {
+    name: "a secret passes whose slashes a vendor escapes",
+    file: "gateway/src/upstreams/repeated-secret.ts",
+    find: 'text.includes("\\\\/") || ',
+    replace: "",
+    tests: ["test/callers/secrets.test.ts"],
+  },
+  {
+    name: "a secret passes whose letters a vendor writes in digits",
+    file: "gateway/src/upstreams/repeated-secret.ts",
+    find: ' || text.includes("\\\\u00")',
+    replace: "",
+    tests: ["test/callers/secrets.test.ts"],
+  },
+  {
     name: "a platform's rate limit ends a link",
     file: "gateway/src/upstreams/platform-client.ts",
     find: "refusing.has(error.status) && ",

@@ -21,7 +21,7 @@ import { openTestGateway, type TestAccount, type TestGateway } from "../support/
 
 const protocols = ["openai", "jina", "tikhub", "financialdatasets"] as const;
 type Protocol = (typeof protocols)[number];
-const vendorKey = (protocol: Protocol): string => `canary-${protocol}-9f8e7d6c5b4a`;
+const vendorKey = (protocol: Protocol): string => `canary-${protocol}-9f8e/7d6c+5b4a`;
 
 const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
 const tagPath = "/apis/v1/reseller/social_c/web/fetch_tag_detail?tag_name=cats";
@@ -214,10 +214,42 @@ test("an upstream that echoes the operator's key in an answer does not get it th
   }
 });
 
+/** The ways in which vendors' languages write the same text. */
+const spellings: Record<string, (json: string) => string> = {
+  "PHP's": (json) => json.replaceAll("/", "\\/"),
+  ".NET's": (json) => json.replaceAll("+", "\\u002B"),
+  "every letter in digits": (json) =>
+    json.replaceAll(/canary[^"]*/g, (said) =>
+      [...said].map((letter) => `\\u00${letter.charCodeAt(0).toString(16)}`).join(""),
+    ),
+  "JSON inside of JSON": (json) => JSON.stringify({ error: json.replaceAll("/", "\\/") }),
+};
+
+/** Every string that a caller's parser finds, one beside the other, also in JSON inside of JSON. */
+const readAloud = (json: unknown): string => {
+  if (typeof json === "string") return json.startsWith("{") ? readAloud(JSON.parse(json)) : json;
+  return typeof json === "object" && json !== null ? Object.values(json).map(readAloud).join("\n") : "";
+};
+
+test.each(Object.entries(spellings))("nor when its JSON escapes the key: %s", async (_, write) => {
+  for (const status of [200, 400, 500]) {
+    vendorAnswer = (request) => ({
+      status,
+      headers: { "content-type": "application/json" },
+      body: write(echo(request)),
+    });
+    await askAllReached();
+    const bodies = answers.filter((told) => told.startsWith("{"));
+    expect(bodies.length).toBeGreaterThanOrEqual(protocols.length);
+    const heard = bodies.map((told) => readAloud(JSON.parse(told))).join("\n");
+    for (const protocol of protocols) expect(heard).not.toContain(vendorKey(protocol));
+  }
+});
+
 test("nor in the type of an answer", async () => {
   for (const status of [200, 400, 500]) {
     vendorAnswer = (request) => {
-      const shown = request.headers.flatMap((pair) => /canary-[\w-]+/.exec(pair.join(" "))?.[0] ?? []);
+      const shown = request.headers.flatMap((pair) => /canary-[\w-/+]+/.exec(pair.join(" "))?.[0] ?? []);
       return {
         status,
         headers: { "content-type": `application/json; seen="${shown.join(" ")}"` },
@@ -233,7 +265,8 @@ test("nor in the middle of a stream, which ends there and says so", async () => 
     `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", choices: [{ index: 0, delta: { content } }] })}\n\n`;
   const told = `${chunk("Hello")}${chunk(`your key is ${vendorKey("openai")}`)}${chunk("bye")}data: [DONE]\n\n`;
   const headers = { "content-type": "text/event-stream" };
-  for (const body of [{ body: told }, { chunks: [...told] }]) {
+  const escaped = told.replaceAll("/", "\\/");
+  for (const body of [{ body: told }, { chunks: [...told] }, { body: escaped }, { chunks: [...escaped] }]) {
     answers.splice(0);
     vendorAnswer = () => ({ status: 200, headers, ...body });
     const streaming = { ...chat, stream: true };
