@@ -71,6 +71,28 @@ export const mutants = [
     tests: ["test/agents/agent-spending.test.ts"],
   },
   {
+    name: "a request whose person was asked is bought again when a transport repeats it",
+    file: "gateway/src/doors/mcp/tools/tool-server.ts",
+    find: "return onceAs === undefined ? answerWhole() : parts.memory.once(onceAs, answerWhole);",
+    replace:
+      "return onceAs === undefined ? answerWhole() : parts.memory.once(onceAs, () => answer(ctx)).then(async (told) => isInputRequiredResult(told) ? answer(await askInSession(told, ctx, parts)) : told);",
+    tests: ["test/agents/agent-forms.test.ts"],
+  },
+  {
+    name: "a request whose person was asked is bought again when its repetition comes to another process",
+    file: "gateway/src/doors/mcp/tools/tool-server.ts",
+    find: "visitOf(round, server, parts.offer()), onceAs }",
+    replace: "visitOf(round, server, parts.offer()), onceAs: round === ctx ? onceAs : undefined }",
+    tests: ["test/nodes/agents-at-two-nodes.test.ts"],
+  },
+  {
+    name: "a batch whose person was asked is bought again when its repetition comes to another process",
+    file: "gateway/src/doors/mcp/tools/once-key.ts",
+    find: "given.approval_id ?? onceAs ?? approval?.id",
+    replace: "approval?.id ?? onceAs",
+    tests: ["test/nodes/agents-at-two-nodes.test.ts"],
+  },
+  {
     name: "a batch that also reads is bought again when a transport repeats it",
     file: "gateway/src/doors/mcp/tools/only-reads.ts",
     find: "calls.every(",
@@ -144,14 +166,14 @@ export const mutants = [
   {
     name: "the cheap calls of an approved batch are bought again when it is played back",
     file: "gateway/src/doors/mcp/tools/batch-tool.ts",
-    find: "const once = approvalId ?? visit.onceAs;",
+    find: "const once = onceName(given, visit, approval);",
     replace: "const once = visit.onceAs;",
     tests: ["test/agents/agent-approval.test.ts"],
   },
   {
     name: "a batch of which only a cheap call ran is told to ask for all of it again",
     file: "gateway/src/doors/mcp/tools/batch-tool.ts",
-    find: "if (await ledger.findEarlier(approval.accountId, claim, clock.wallMs())) return true;",
+    find: "if (await ledger.findEarlier(accountId, claim, clock.wallMs())) return true;",
     replace: "",
     tests: ["test/agents/agent-approval.test.ts"],
   },
@@ -270,8 +292,8 @@ export const mutants = [
   {
     name: "each call of a batch has the room of a whole message",
     file: "gateway/src/doors/mcp/tools/batch-tool.ts",
-    find: "shareRoom(await runInOrder(given, planned, approvalId, visit, parts))",
-    replace: "await runInOrder(given, planned, approvalId, visit, parts)",
+    find: "shareRoom(await runInOrder(given, planned, under, visit, parts))",
+    replace: "await runInOrder(given, planned, under, visit, parts)",
     tests: ["test/agents/agent-batches.test.ts"],
   },
   {

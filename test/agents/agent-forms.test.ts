@@ -10,7 +10,7 @@ import {
   type ToolResult,
 } from "./agent-client.ts";
 import { snapshotMicros } from "./agent-purchases.ts";
-import { canAsk, creditUsd, dear, useApprovals, yes, type Handle } from "./approvals.ts";
+import { canAsk, cheap, creditUsd, dear, useApprovals, yes, type Handle } from "./approvals.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import { createPerson } from "../sign-in/oauth-person.ts";
 
@@ -216,6 +216,31 @@ describe("where the client can show a form", () => {
     expect(await spent()).toBe(snapshotMicros);
   });
 
+  test.each([
+    { name: "use", arguments: dear() },
+    { name: "batch_use", arguments: { calls: [cheap, dear()] } },
+  ])(
+    "a transport that repeats a $name whose person was asked gets its answer; nobody is asked again",
+    async (call) => {
+      let session: OldClient | undefined;
+      const text = await askOldClient(
+        ({ old, id }) => {
+          session = old;
+          return old.open({ jsonrpc: "2.0", id, result: { action: "accept", content: { approve: true } } });
+        },
+        {},
+        { elicitation: {} },
+        call,
+      );
+      const paid = await spent();
+      expect(paid).toBeGreaterThanOrEqual(snapshotMicros);
+      const again = await session?.ask("tools/call", { ...call, _meta: {} }, 5);
+      expect(again).toMatchObject({ message: { result: resultIn(text) }, before: [] });
+      expect(await spent()).toBe(paid);
+    },
+    10_000,
+  );
+
   test("a client of an older revision that can only open pages is sent to one", async () => {
     const text = await askOldClient(
       async ({ old, id, params }) => {
@@ -238,8 +263,7 @@ describe("where the client can show a form", () => {
     "a client of an older revision that %s gets an address, like any that cannot ask",
     async (_how, said) => {
       const text = await askOldClient(({ old, id }) => old.open({ jsonrpc: "2.0", id, ...said }));
-      const answer = text.split("\n").findLast((line) => line.startsWith("data: ")) ?? "";
-      const { result } = JSON.parse(answer.slice("data: ".length)) as { result: ToolResult };
+      const result = resultIn(text);
       expect(result.isError).toBe(true);
       expect(result.structuredContent).toMatchObject({
         status: "approval_required",
@@ -310,9 +334,10 @@ async function askOldClient(
   react: (asked: Asked) => Promise<unknown>,
   meta: object = {},
   capabilities: object = { elicitation: {} },
+  call: object = { name: "use", arguments: dear() },
 ): Promise<string> {
   const old = await openOldClient(mcp, account.key, capabilities);
-  const params = { name: "use", arguments: dear(), _meta: meta };
+  const params = { ...call, _meta: meta };
   const response = await old.open({ jsonrpc: "2.0", id: 5, method: "tools/call", params });
   let text = "";
   let asked = false;
@@ -326,4 +351,10 @@ async function askOldClient(
   }
   expect(asked).toBe(true);
   return text;
+}
+
+/** What the request was answered with, after everything that was asked and told on its way. */
+function resultIn(text: string): ToolResult {
+  const answer = text.split("\n").findLast((line) => line.startsWith("data: ")) ?? "";
+  return (JSON.parse(answer.slice("data: ".length)) as { result: ToolResult }).result;
 }

@@ -113,6 +113,25 @@ describe("a session of the older revisions", () => {
       expect((await spent()) - before).toBe(micros);
     }
   });
+
+  test("buys a repeated request for which its person was asked once, too, and asks them once", async () => {
+    nodes.sendTo("first");
+    const old = await openOldClient(mcp, account.key, { elicitation: {} });
+    const batch = { calls: [cheap, dear("AAPL")] };
+    for (const [id, name, given, micros] of [
+      [7, "use", dear("AAPL"), dearMicros],
+      [8, "batch_use", batch, cheapMicros + dearMicros],
+    ] as const) {
+      const before = await spent();
+      nodes.sendTo("first");
+      expect(await (await askFor(old, id, given, name)).agree()).toContain('"status":"completed"');
+      nodes.sendTo("second");
+      const again = await old.ask("tools/call", { name, arguments: given }, id);
+      expect(JSON.stringify(again.message.result)).toContain("idempotency_conflict");
+      expect(again.before).toEqual([]);
+      expect((await spent()) - before).toBe(micros);
+    }
+  }, 10_000);
 });
 
 describe("a sign-in", () => {
@@ -156,8 +175,8 @@ describe("a sign-in", () => {
 });
 
 /** Begins a call that needs a person, up to the question; their yes brings all that the call was answered with. */
-async function askFor(old: OldClient, id: number, given: object) {
-  const params = { name: "use", arguments: given };
+async function askFor(old: OldClient, id: number, given: object, name = "use") {
+  const params = { name, arguments: given };
   const response = await old.open({ jsonrpc: "2.0", id, method: "tools/call", params });
   const chunks = (response.body as ReadableStream<Uint8Array>).getReader();
   let text = "";

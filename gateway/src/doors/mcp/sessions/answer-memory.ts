@@ -10,8 +10,8 @@ const charactersMax = 32 * 1024 * 1024;
 
 /**
  * The answers of sessions by request. A transport that repeats a request gets the first one's answer, also while that
- * is still running, instead of paying again; at another process the books refuse it. There is nothing like it without a
- * session: there, ids repeat.
+ * is still running or its person is being asked, instead of paying again; at another process the books refuse it. There is
+ * nothing like it without a session: there, ids repeat.
  */
 export interface AnswerMemory {
   readonly once: (request: string, answer: () => Promise<ToolAnswer>) => Promise<ToolAnswer>;
@@ -19,13 +19,14 @@ export interface AnswerMemory {
 
 interface Remembered {
   readonly answer: Promise<ToolAnswer>;
+  /** When it was answered, or began if it still runs: a person may take longer to decide than answers are remembered. */
   readonly atMs: number;
-  /** Zero while it runs. */
-  characters: number;
+  /** Nothing while it runs. */
+  readonly characters: number;
 }
 
 export function createAnswerMemory(monotonicMs: () => number): AnswerMemory {
-  // In the order in which they were asked for.
+  // In the order of these times.
   const remembered = new Map<string, Remembered>();
   let characters = 0;
 
@@ -51,9 +52,10 @@ export function createAnswerMemory(monotonicMs: () => number): AnswerMemory {
       remembered.set(request, entry);
       try {
         const answered = await entry.answer;
-        // A question is not an answer: the next round of the same request brings what was asked for.
-        if ("inputRequests" in answered) forget(request);
-        else characters += entry.characters = JSON.stringify(answered).length;
+        const { length } = JSON.stringify(answered);
+        remembered.delete(request);
+        remembered.set(request, { answer: entry.answer, atMs: monotonicMs(), characters: length });
+        characters += length;
         return answered;
       } catch (error) {
         // It runs no more; what it may have bought is not bought again, for the books know the request too.

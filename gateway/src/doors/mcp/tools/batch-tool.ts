@@ -1,7 +1,6 @@
 import { isInputRequiredResult, type InputRequiredResult } from "@modelcontextprotocol/server";
 import type { Approval } from "../../../approvals/approvals.ts";
 import { checkApproval } from "../../../approvals/check-approval.ts";
-import type { Gate } from "../../../call/gate.ts";
 import { checkPayable } from "../../../call/refusals/check-payable.ts";
 import { coveredFor } from "../../../call/covered-micros.ts";
 import { refuseUnapproved } from "../../../call/refusals/refuse-unapproved.ts";
@@ -15,7 +14,8 @@ import { askApproval, readStanding } from "../approval/ask-approval.ts";
 import { asking, nothingRan, summarize, tooDear } from "./batch-result.ts";
 import { fairShare, jsonBytes } from "../calls/fit-result.ts";
 import { resultBytesMax, shortenResult } from "../calls/read-answer.ts";
-import { quoteOperation, runOperation, type Cost } from "../calls/run-operation.ts";
+import { type Cost, quoteOperation, runOperation } from "../calls/run-operation.ts";
+import { keyUnder, onceName } from "./once-key.ts";
 import type { BatchArguments, BatchResult, UseResult } from "./tool-shapes.ts";
 import type { ToolParts, Visit } from "../visit.ts";
 
@@ -51,19 +51,20 @@ export async function useBatch(
   const uncovered = planned.flatMap(({ wanted: { call }, digest, cost, uncovered: asks }): AskedCall[] =>
     asks ? [{ call, digest, cost }] : [],
   );
-  if (uncovered.length > 0 && standing.kind === "not_asked") {
+  const approval = standing.kind === "claimable" ? standing.approval : undefined;
+  const once = onceName(given, visit, approval);
+  if (uncovered.length > 0 && !approval && !(await ranBefore(given, once, visit, parts))) {
     // Nobody is asked to allow what cannot happen.
     const unpayable = await refusalOf(() => checkPayable(visit.caller, togetherMicros, parts.gate));
     if (unpayable) return nothingRan(given, unpayable);
     const asked = await askApproval({ items: approvalItems(uncovered), digest: question }, visit, parts);
     return isInputRequiredResult(asked) ? asked : asking(given, asked);
   }
-  const approval = standing.kind === "claimable" ? standing.approval : undefined;
   const unapproved =
-    approval && (await refusalOf(() => checkApproved({ given, uncovered }, approval, visit, parts)));
+    approval && (await refusalOf(() => checkApproved({ given, uncovered, once }, approval, visit, parts)));
   if (unapproved) return nothingRan(given, unapproved);
-  const approvalId = approval?.id;
-  return summarize(given, shareRoom(await runInOrder(given, planned, approvalId, visit, parts)));
+  const under = { approvalId: approval?.id, once };
+  return summarize(given, shareRoom(await runInOrder(given, planned, under, visit, parts)));
 }
 
 const capsOf = ({ calls }: BatchArguments): Micros =>
@@ -123,35 +124,44 @@ const isFree = (call: BatchArguments["calls"][number], offer: Offer): boolean =>
  * comes, but by then those before it are paid for, and are paid for again under the next approval.
  */
 async function checkApproved(
-  { given, uncovered }: { readonly given: BatchArguments; readonly uncovered: readonly AskedCall[] },
+  { given, uncovered, once }: Batch,
   approval: Approval,
-  { caller: { accountId, keyId, grant } }: Visit,
-  { gate }: ToolParts,
+  visit: Visit,
+  parts: ToolParts,
 ): Promise<void> {
-  const caller = { accountId, keyId, grantId: grant?.id, nowMs: gate.clock.wallMs() };
+  const { accountId, keyId, grant } = visit.caller;
+  const caller = { accountId, keyId, grantId: grant?.id, nowMs: parts.gate.clock.wallMs() };
   for (const { digest, cost } of uncovered) {
     const use = { ...caller, amountMicros: cost.atMostMicros };
     const denial = checkApproval(approval, { id: approval.id, digest }, use);
     // A call that has used it is one that is played back. Its turn comes, and it is told so.
     if (denial === undefined || denial === "used") continue;
-    if (await ranBefore(given, approval, gate)) refuse("approval_required", begunBefore);
+    const hasBegun = approval.items.some(({ callId }) => callId !== undefined);
+    if (hasBegun || (await ranBefore(given, once, visit, parts))) refuse("approval_required", begunBefore);
     refuseUnapproved(denial, cost.atMostMicros, undefined);
   }
 }
 
+interface Batch {
+  readonly given: BatchArguments;
+  readonly uncovered: readonly AskedCall[];
+  readonly once: string | undefined;
+}
+
 /**
- * A call that was covered has no item of the approval, so the key that it ran under is looked for, too. One that brought a
- * key of its own is not bought again under that.
+ * A call that was covered has no item of an approval, so the key that it ran under is looked for. One that brought a key of
+ * its own is not bought again under that.
  */
 async function ranBefore(
-  given: BatchArguments,
-  approval: Approval,
-  { ledger, clock }: Gate,
+  { calls }: BatchArguments,
+  once: string | undefined,
+  { caller: { accountId } }: Visit,
+  { gate: { ledger, clock } }: ToolParts,
 ): Promise<boolean> {
-  if (approval.items.some(({ callId }) => callId !== undefined)) return true;
-  for (const index of given.calls.keys()) {
-    const claim = { keyHash: hashIdempotencyKey(keyUnder(approval.id, index)), fingerprint: anyRequest };
-    if (await ledger.findEarlier(approval.accountId, claim, clock.wallMs())) return true;
+  if (once === undefined) return false;
+  for (const index of calls.keys()) {
+    const claim = { keyHash: hashIdempotencyKey(keyUnder(once, index)), fingerprint: anyRequest };
+    if (await ledger.findEarlier(accountId, claim, clock.wallMs())) return true;
   }
   return false;
 }
@@ -185,11 +195,10 @@ function digestOf(planned: readonly PlannedCall[]): string {
 async function runInOrder(
   given: BatchArguments,
   planned: readonly PlannedCall[],
-  approvalId: string | undefined,
+  { approvalId, once }: { readonly approvalId: string | undefined; readonly once: string | undefined },
   visit: Visit,
   parts: ToolParts,
 ): Promise<(UseResult | undefined)[]> {
-  const once = approvalId ?? visit.onceAs;
   // Prices may change while the batch runs; more than the total is not spent even then.
   let leftMicros = totalOf(given);
   let stopped = false;
@@ -238,10 +247,3 @@ function shareRoom(ran: readonly (UseResult | undefined)[]): (UseResult | undefi
     return result === told.result ? told : { ...told, result, truncated: true };
   });
 }
-
-/**
- * An approval allows its batch once, and a request of a session asks for it once. The calls of it that need no approval
- * would run again when the same approval, state or request is played back, so each of them gets an idempotency key made
- * from it.
- */
-const keyUnder = (once: string, index: number): string => `${once}/${index}`;

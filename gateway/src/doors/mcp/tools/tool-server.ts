@@ -12,6 +12,7 @@ import { unbooked, whyUnwritten } from "../../../call/refusals/refuse-unbooked.t
 import { describeError } from "../../../platform/log.ts";
 import { CallRefused, refuse } from "../../../platform/refusals.ts";
 import { askInSession } from "../approval/ask-in-session.ts";
+import type { Offer } from "../../../offer/offer.ts";
 import { useBatch } from "./batch-tool.ts";
 import { listCategories } from "./categories-tool.ts";
 import { operationDetails, type DetailsArguments } from "./details-tool.ts";
@@ -70,34 +71,34 @@ interface ToolUse extends Pick<Tool, "whyNot"> {
   readonly given: unknown;
 }
 
-/** What a tool asks the person behind a session is asked here, and the tool goes on with the answer. */
-async function answerAsking(
+/**
+ * What a tool asks the person behind a session is asked here, and the tool goes on with the answer. Both are one request:
+ * whoever repeats it is not to be asked, nor to pay, again.
+ */
+function answerAsking(
   use: ToolUse,
   ctx: ServerContext,
   server: McpServer,
   parts: ToolParts,
 ): Promise<ToolAnswer> {
-  const told = await answerOnce(use, ctx, server, parts);
-  if (ctx.sessionId === undefined || !isInputRequiredResult(told)) return told;
-  return answerOnce(use, await askInSession(told, ctx, parts), server, parts);
+  const onceAs = onceNameOf(use, ctx, parts.offer());
+  const answer = (round: ServerContext): Promise<ToolAnswer> =>
+    answerTool(use, { ...visitOf(round, server, parts.offer()), onceAs }, parts);
+  const answerWhole = async (): Promise<ToolAnswer> => {
+    const told = await answer(ctx);
+    if (ctx.sessionId === undefined || !isInputRequiredResult(told)) return told;
+    return answer(await askInSession(told, ctx, parts));
+  };
+  return onceAs === undefined ? answerWhole() : parts.memory.once(onceAs, answerWhole);
 }
 
-function answerOnce(
-  use: ToolUse,
-  ctx: ServerContext,
-  server: McpServer,
-  parts: ToolParts,
-): Promise<ToolAnswer> {
-  const offer = parts.offer();
-  const answer = (onceAs?: string): Promise<ToolAnswer> =>
-    answerTool(use, { ...visitOf(ctx, server, offer), onceAs }, parts);
-  const { name, given } = use;
+/** Names a request of a session that is to be answered once; undefined for all others. */
+function onceNameOf({ name, given }: ToolUse, ctx: ServerContext, offer: Offer): string | undefined {
   // The later rounds of a request carry its id too, and are not repetitions of it.
   const laterRound = ctx.mcpReq.inputResponses !== undefined || ctx.mcpReq.requestState() !== undefined;
-  if (ctx.sessionId === undefined || laterRound || !spends(name) || onlyReads(given, offer)) return answer();
+  if (ctx.sessionId === undefined || laterRound || !spends(name) || onlyReads(given, offer)) return undefined;
   const request = JSON.stringify([ctx.sessionId, ctx.mcpReq.id, name, given]);
-  const onceAs = new Bun.CryptoHasher("sha256").update(request).digest("base64url");
-  return parts.memory.once(onceAs, () => answer(onceAs));
+  return new Bun.CryptoHasher("sha256").update(request).digest("base64url");
 }
 
 async function answerTool(
