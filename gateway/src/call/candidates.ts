@@ -1,5 +1,6 @@
 import { nameAt } from "../offer/name-at.ts";
-import type { PreparedCall, Unsayable } from "../operation/forwarder.ts";
+import type { OfferedModel } from "../offer/offer.ts";
+import type { AskedModel, PreparedCall, Unsayable } from "../operation/forwarder.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import type { Gate } from "./gate.ts";
 import type { PricedCall } from "./priced-call.ts";
@@ -61,10 +62,7 @@ function say({ call, operation, price, input }: SayableCall, upstream: Upstream,
     service,
     input,
     forwarded: call.forwarded,
-    model: price.model && nameAt(price.model, upstream.name),
-    modelAsked: price.model?.id,
-    unaskedOutputTokensMax: price.model?.facts.unaskedOutputTokensMax,
-    outputTokensMax: price.model?.facts.outputTokensMax,
+    model: price.model && askedModelOf(price.model, upstream),
     streaming: price.streaming,
     createdSeconds: Math.floor(call.receivedAtMs / 1000),
     firstByteTimeoutMs: price.streaming
@@ -72,6 +70,13 @@ function say({ call, operation, price, input }: SayableCall, upstream: Upstream,
       : operation.firstByteTimeoutMs,
   });
 }
+
+const askedModelOf = (model: OfferedModel, upstream: Upstream): AskedModel => ({
+  name: nameAt(model, upstream.name),
+  askedAs: model.id,
+  unaskedOutputTokensMax: model.facts.unaskedOutputTokensMax,
+  outputTokensMax: model.facts.outputTokensMax,
+});
 
 /** As long as a stream that has begun may be silent: some vendors say that it begins only with the first word. */
 const streamBeginsWithinMs = 300_000;

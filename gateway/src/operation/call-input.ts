@@ -10,3 +10,14 @@ export interface CallInput<Query = unknown, Body = unknown> {
   /** Every member of the body has its name in small letters; undefined where nobody looked. */
   readonly plainNames?: boolean;
 }
+
+export const noBody = new Uint8Array();
+
+/** What somebody asks who says nothing. */
+export const emptyInput: CallInput = {
+  query: {},
+  body: undefined,
+  params: {},
+  rawQuery: "",
+  rawBody: noBody,
+};

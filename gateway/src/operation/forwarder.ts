@@ -17,17 +17,30 @@ export interface Dispatch {
   readonly input: CallInput;
   /** Headers of the caller's that belong to its dialect. */
   readonly forwarded: Readonly<Record<string, string>>;
-  /** The model by the name that this upstream knows it by. */
-  readonly model: string | undefined;
-  /** By the name that the caller knows it by. */
-  readonly modelAsked: string | undefined;
-  /** What the model writes at most when the caller sets no limit, and the highest limit that it takes. */
-  readonly unaskedOutputTokensMax: number | undefined;
-  readonly outputTokensMax: number | undefined;
+  /** Undefined for an operation that is called without a model. */
+  readonly model: AskedModel | undefined;
   /** The caller wants the answer piece by piece. */
   readonly streaming: boolean;
   readonly createdSeconds: number;
   readonly firstByteTimeoutMs: number;
+}
+
+/** The model that a call is for. */
+export interface AskedModel {
+  /** By the name that the upstream knows it by. */
+  readonly name: string;
+  /** By the name that the caller knows it by. */
+  readonly askedAs: string;
+  /** What it writes at most when the caller sets no limit. */
+  readonly unaskedOutputTokensMax: number;
+  /** The highest limit that its vendor takes; undefined when nobody wrote it down. */
+  readonly outputTokensMax: number | undefined;
+}
+
+/** For exchanges that make no sense without a model: a vendor must never be sent an empty name. */
+export function modelOf({ model, service }: Dispatch): AskedModel {
+  if (!model) throw new Error(`The exchange "${service.exchange}" was begun without a model.`);
+  return model;
 }
 
 /** A call in the words of its upstream, ready to leave. */

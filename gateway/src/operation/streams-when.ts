@@ -1,3 +1,4 @@
+import { emptyInput } from "./call-input.ts";
 import { isSold, type Operation } from "./operation.ts";
 
 /**
@@ -10,10 +11,9 @@ export type StreamsWhen = "always" | "flag" | "sometimes";
 export function streamsWhen(operation: Operation): StreamsWhen | undefined {
   if (!isSold(operation) || !operation.streams) return undefined;
   const { streams } = operation;
-  const input = { query: {}, params: {}, rawQuery: "", rawBody: new Uint8Array() };
   try {
-    if (streams({ ...input, body: {} })) return "always";
-    return streams({ ...input, body: { stream: true } }) ? "flag" : "sometimes";
+    if (streams({ ...emptyInput, body: {} })) return "always";
+    return streams({ ...emptyInput, body: { stream: true } }) ? "flag" : "sometimes";
   } catch {
     // It looks at more of its input than there is here.
     return "sometimes";

@@ -1,6 +1,7 @@
 // An upstream, and a request to one, for tests that need them; each says what it cares about.
 
-import type { Dispatch } from "./forwarder.ts";
+import { emptyInput } from "./call-input.ts";
+import type { AskedModel, Dispatch } from "./forwarder.ts";
 import type { Upstream } from "./upstream.ts";
 
 export const testUpstream = (cared: Partial<Upstream> = {}): Upstream => ({
@@ -27,16 +28,21 @@ export const testUpstream = (cared: Partial<Upstream> = {}): Upstream => ({
   ...cared,
 });
 
+/** By one name everywhere, unless a test says otherwise. */
+export const testModel = (name = "m"): AskedModel => ({
+  name,
+  askedAs: name,
+  unaskedOutputTokensMax: 100,
+  outputTokensMax: undefined,
+});
+
 export const testDispatch = (cared: Partial<Dispatch> = {}): Dispatch => ({
   callId: "0198c0de-0000-7000-8000-000000000000",
   upstream: testUpstream(),
   service: { exchange: "chat", path: "", dialect: "openai" },
-  input: { params: {}, query: {}, body: {}, rawBody: new Uint8Array(), rawQuery: "" },
+  input: { ...emptyInput, body: {} },
   forwarded: {},
-  model: "m",
-  modelAsked: "m",
-  unaskedOutputTokensMax: undefined,
-  outputTokensMax: undefined,
+  model: testModel(),
   streaming: false,
   createdSeconds: 0,
   firstByteTimeoutMs: 1_000,

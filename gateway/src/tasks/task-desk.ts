@@ -1,6 +1,7 @@
 import { countCharge } from "../ledger/count-charge.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { valuePico } from "../prices/terms.ts";
+import { emptyInput } from "../operation/call-input.ts";
 import type { ExchangeName, Service } from "../operation/service.ts";
 import { type Exchanged, isSuccess } from "../operation/exchanged.ts";
 import type { Forwarder } from "../operation/forwarder.ts";
@@ -247,18 +248,9 @@ async function send(
     callId,
     upstream: { ...upstream, timeoutMs: Math.min(upstream.timeoutMs ?? answerTimeoutMs, answerTimeoutMs) },
     service,
-    input: {
-      query: undefined,
-      body: undefined,
-      params: { task_id: at.taskId },
-      rawQuery: "",
-      rawBody: noBody,
-    },
+    input: { ...emptyInput, params: { task_id: at.taskId } },
     forwarded: {},
     model: undefined,
-    modelAsked: undefined,
-    unaskedOutputTokensMax: undefined,
-    outputTokensMax: undefined,
     streaming: false,
     createdSeconds: Math.floor(clock.wallMs() / 1000),
     firstByteTimeoutMs: answerTimeoutMs,
@@ -266,5 +258,3 @@ async function send(
   if (prepared.kind === "unsayable") throw new Error(`A task cannot be asked about: ${prepared.message}`);
   return prepared.send();
 }
-
-const noBody = new Uint8Array();

@@ -19,7 +19,8 @@ export function createForwarder(http: HttpClient, protocols: Readonly<Record<str
   const room = new FrameRoom();
   return {
     prepare: (asked) => {
-      const dispatch = asked.model === asked.modelAsked ? asked : renameModel(asked);
+      const { model } = asked;
+      const dispatch = !model || model.name === model.askedAs ? asked : renameModel(asked, model.name);
       const protocol = protocols[dispatch.upstream.protocol];
       const exchange = protocol?.exchanges[dispatch.service.exchange];
       if (!protocol || !exchange) {

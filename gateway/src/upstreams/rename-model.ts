@@ -3,9 +3,9 @@ import { isJsonObject, type JsonObject } from "../platform/json.ts";
 import { nativeBody } from "./exchanges/native-body.ts";
 
 /** The same call, with the model in its body named as the upstream knows it. Everything else stays as it was written. */
-export function renameModel(dispatch: Dispatch): Dispatch {
-  const { input, model } = dispatch;
-  if (!isJsonObject(input.body) || model === undefined) return dispatch;
+export function renameModel(dispatch: Dispatch, model: string): Dispatch {
+  const { input } = dispatch;
+  if (!isJsonObject(input.body)) return dispatch;
   const renamed = membersNaming(input.body, model);
   if (Object.keys(renamed).length === 0) return dispatch;
   const rawBody = Buffer.from(nativeBody(input.rawBody, input.body, renamed));

@@ -1,13 +1,11 @@
 import { z } from "zod";
-import type { CallInput } from "../../operation/call-input.ts";
+import { noBody, type CallInput } from "../../operation/call-input.ts";
 import type { Operation } from "../../operation/operation.ts";
 import { plainlyValid } from "../../operation/plainly-valid.ts";
 import { DecidingNames } from "../../platform/deciding-names.ts";
 import { isJsonObject, parseJson, type JsonObject } from "../../platform/json.ts";
 import { refuse } from "../../platform/refusals.ts";
 import type { Call } from "../call.ts";
-
-const noBody = new Uint8Array();
 
 /** Looked at before the body is waited for: who asks wrongly need not send one. */
 export const validateQuery = ({ rawQuery }: Call, { query }: Operation): unknown =>

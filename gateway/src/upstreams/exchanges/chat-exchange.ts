@@ -1,4 +1,4 @@
-import type { Dispatch } from "../../operation/forwarder.ts";
+import { modelOf, type Dispatch } from "../../operation/forwarder.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { chatFailureIn, failureIn, isWithoutAnswer } from "./chat-failure.ts";
 import { chatStream } from "./chat-stream.ts";
@@ -71,7 +71,8 @@ type Headers = Readonly<Record<string, string>>;
 const none: Headers = Object.freeze({});
 
 function translate(from: Dialect, to: Dialect, native: NativeChat, dispatch: Dispatch): JsonObject {
-  const asked = { model: dispatch.model ?? "", stream: dispatch.streaming };
+  const model = modelOf(dispatch);
+  const asked = { model: model.name, stream: dispatch.streaming };
   const written = withExactArguments(dispatch.input.body, Buffer.from(dispatch.input.rawBody).toString());
   const body = isJsonObject(written) ? written : {};
   const read = from.readRequest(body, asked);
@@ -79,16 +80,15 @@ function translate(from: Dialect, to: Dialect, native: NativeChat, dispatch: Dis
     throw new Inexpressible("messages", "only a model of Anthropic's goes on with what the assistant began");
   }
   // A caller who speaks to another vendor's model asks for what theirs can write; more than it can, none does.
-  const { unaskedOutputTokensMax: usual, outputTokensMax: most = Number.POSITIVE_INFINITY } = dispatch;
-  const wanted = read.outputTokensMax ?? usual;
-  const outputTokensMax = wanted === undefined ? undefined : Math.min(wanted, most);
+  const { unaskedOutputTokensMax: usual, outputTokensMax: most = Number.POSITIVE_INFINITY } = model;
+  const outputTokensMax = Math.min(read.outputTokensMax ?? usual, most);
   const request = writeFor(from, () => to.writeRequest({ ...read, outputTokensMax }));
   return native.completeBody(request, dispatch);
 }
 
 const contextOf = (dispatch: Dispatch): WriteContext => ({
   id: dispatch.callId.replaceAll("-", ""),
-  model: dispatch.modelAsked ?? "",
+  model: modelOf(dispatch).askedAs,
   createdSeconds: dispatch.createdSeconds,
   includeUsage: asksForUsage(dispatch.input.body),
 });

@@ -1,7 +1,7 @@
 // How many tokens a conversation would be, free of charge: the vendor of the model says it where it can, in whichever
 // dialect it is asked; a vendor that has no such service is estimated for.
 
-import type { Dispatch } from "../../operation/forwarder.ts";
+import { modelOf, type Dispatch } from "../../operation/forwarder.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import type { ChatPart, ChatRequest } from "../dialects/chat.ts";
 import { writeFor } from "../dialects/callers-names.ts";
@@ -69,7 +69,7 @@ function readRequest(dispatch: Dispatch): ChatRequest {
   const body = isJsonObject(dispatch.input.body) ? dispatch.input.body : {};
   // Gemini's callers may wrap the whole request they mean to send.
   const wrapped = body["generateContentRequest"] ?? body["generate_content_request"];
-  const asked = { model: dispatch.model ?? "", stream: false };
+  const asked = { model: modelOf(dispatch).name, stream: false };
   return callersOf(dispatch).readRequest(isJsonObject(wrapped) ? wrapped : body, asked);
 }
 

@@ -1,4 +1,5 @@
 import type { Quantities } from "../../prices/quantities.ts";
+import { modelOf } from "../../operation/forwarder.ts";
 import type { TokenReading } from "../../operation/token-reading.ts";
 import { isJsonObject } from "../../platform/json.ts";
 import { hiddenFailureIn } from "../answers/hidden-error.ts";
@@ -9,12 +10,13 @@ import { readCount } from "../answers/read-count.ts";
 
 /** Images in OpenAI's own words; only a model that the caller left to us is written into the request. */
 export const openaiImages: Exchange = {
-  request: ({ service, input, model }) => {
+  request: (dispatch) => {
+    const { service, input } = dispatch;
     const named = isJsonObject(input.body) && typeof input.body["model"] === "string";
     return {
       method: "POST",
       path: service.path,
-      body: nativeBody(input.rawBody, input.body, named ? {} : { model }),
+      body: nativeBody(input.rawBody, input.body, named ? {} : { model: modelOf(dispatch).name }),
     };
   },
   hiddenFailure: (json) => hiddenFailureIn(json, hasDelivered),

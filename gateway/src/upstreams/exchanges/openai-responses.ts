@@ -2,6 +2,7 @@
 // that the hold was computed from is added, and usage is read on the way.
 
 import type { HiddenFailure } from "../../operation/exchanged.ts";
+import { modelOf } from "../../operation/forwarder.ts";
 import type { TokenReading } from "../../operation/token-reading.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { objectIn } from "../answers/answer-text.ts";
@@ -18,10 +19,11 @@ import { endings, failedAtOnce, isFailed, responseEvents } from "./responses-eve
 import { holdsOutput, isImageCall, isOutput, textBytes } from "./responses-output.ts";
 
 export const openaiResponses: Exchange = {
-  request: ({ service, input, unaskedOutputTokensMax }) => {
+  request: (dispatch) => {
+    const { service, input } = dispatch;
     const body = isJsonObject(input.body) ? input.body : {};
-    const limited = typeof body["max_output_tokens"] === "number" || unaskedOutputTokensMax === undefined;
-    const added = limited ? {} : { max_output_tokens: unaskedOutputTokensMax };
+    const limited = typeof body["max_output_tokens"] === "number";
+    const added = limited ? {} : { max_output_tokens: modelOf(dispatch).unaskedOutputTokensMax };
     return { method: "POST", path: service.path, body: nativeBody(input.rawBody, body, added) };
   },
   hiddenFailure,

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
-import { testDispatch, testUpstream } from "../../operation/test-upstream.ts";
+import { testDispatch, testModel, testUpstream } from "../../operation/test-upstream.ts";
 import { limitChanges, withLimitWord } from "./output-limit.ts";
 
 /** The word by which an upstream at this address is told the limit of a model. */
 function wordAt(url: string, model = "gpt-4o"): string {
-  const dispatch = testDispatch({ upstream: testUpstream({ url }), model });
+  const dispatch = testDispatch({ upstream: testUpstream({ url }), model: testModel(model) });
   return Object.keys(withLimitWord({ max_completion_tokens: 1 }, dispatch)).join();
 }
 
@@ -62,13 +62,13 @@ test.each([
 test("what the operator says of the word holds at Model Studio, too", () => {
   const dispatch = testDispatch({
     upstream: testUpstream({ url: modelStudio, outputLimit: "max_tokens" }),
-    model: "qwen3.7-max",
+    model: testModel("qwen3.7-max"),
   });
   expect(withLimitWord({ max_completion_tokens: 1 }, dispatch)).toEqual({ max_tokens: 1 });
 });
 
 const atModelStudio = (model: string) =>
-  testDispatch({ upstream: testUpstream({ url: modelStudio }), model, unaskedOutputTokensMax: 100 });
+  testDispatch({ upstream: testUpstream({ url: modelStudio }), model: testModel(model) });
 
 test.each([{ max_tokens: 7 }, { max_completion_tokens: 7 }, { max_tokens: null, max_completion_tokens: 7 }])(
   "at OpenAI itself a caller's own word stays: %j",
@@ -86,6 +86,5 @@ test("at OpenAI itself a null gives way to the newer word, which its thinking mo
 
 const atOpenAi = testDispatch({
   upstream: testUpstream({ url: "https://api.openai.com/v1" }),
-  model: "o3",
-  unaskedOutputTokensMax: 100,
+  model: testModel("o3"),
 });

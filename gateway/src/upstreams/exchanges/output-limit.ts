@@ -1,5 +1,5 @@
 import { limitWordFor, type LimitWord } from "../../operation/limit-word.ts";
-import type { Dispatch } from "../../operation/forwarder.ts";
+import { modelOf, type Dispatch } from "../../operation/forwarder.ts";
 import { isOpenAiItself } from "../../operation/vendor-addresses.ts";
 import type { JsonObject } from "../../platform/json.ts";
 
@@ -21,11 +21,11 @@ export function limitChanges(body: JsonObject, dispatch: Dispatch): Readonly<Rec
   const isGiven = newer !== undefined || older !== undefined;
   if (isGiven && upstream.outputLimit === undefined && isOpenAiItself(upstream)) return nothing;
   // Of two the greater is what was held for.
-  const limit = isGiven ? Math.max(newer ?? 0, older ?? 0) : dispatch.unaskedOutputTokensMax;
+  const limit = isGiven ? Math.max(newer ?? 0, older ?? 0) : modelOf(dispatch).unaskedOutputTokensMax;
   const staysOlder = newer === undefined && older !== undefined;
   const word = upstream.outputLimit ?? (staysOlder ? "max_tokens" : wordBeside(body, dispatch));
   const other = word === "max_tokens" ? "max_completion_tokens" : "max_tokens";
-  if (limit === undefined || (body[word] === limit && !(other in body))) return nothing;
+  if (body[word] === limit && !(other in body)) return nothing;
   return { [word]: limit, ...(other in body ? { [other]: undefined } : {}) };
 }
 
@@ -41,4 +41,4 @@ function limitIn(body: JsonObject, word: LimitWord): number | undefined {
 const wordBeside = (body: JsonObject, dispatch: Dispatch): LimitWord =>
   (body["prediction"] ?? null) === null ? wordOf(dispatch) : "max_tokens";
 
-const wordOf = ({ upstream, model = "" }: Dispatch): LimitWord => limitWordFor(upstream, model);
+const wordOf = (dispatch: Dispatch): LimitWord => limitWordFor(dispatch.upstream, modelOf(dispatch).name);

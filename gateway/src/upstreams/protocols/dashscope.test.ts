@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { openDashScopeDouble, type DashScopeDouble } from "../../../../test/doubles/dashscope.ts";
 import { headerValues } from "../../../../test/doubles/http-wire.ts";
 import { openAttackerListener } from "../../../../test/doubles/vendor-double.ts";
-import { testDispatch, testUpstream } from "../../operation/test-upstream.ts";
+import { testDispatch, testModel, testUpstream } from "../../operation/test-upstream.ts";
 import type { Exchanged } from "../../operation/exchanged.ts";
 import type { ExchangeName } from "../../operation/service.ts";
 import { createForwarder } from "../forwarder.ts";
@@ -50,8 +50,7 @@ const send = async ({ exchange, rawBody = "", taskId, at = vendor, ...other }: A
         rawQuery: "",
         rawBody: new TextEncoder().encode(rawBody),
       },
-      model: "wan2.6-t2v",
-      modelAsked: "wan2.6-t2v",
+      model: testModel("wan2.6-t2v"),
       firstByteTimeoutMs: 300,
     }),
   );

@@ -1,5 +1,5 @@
 import type { CallInput } from "../../operation/call-input.ts";
-import type { Dispatch } from "../../operation/forwarder.ts";
+import { modelOf, type Dispatch } from "../../operation/forwarder.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { chatExchange } from "../exchanges/chat-exchange.ts";
 import { readErrorMessage } from "../dialects/dialect-errors.ts";
@@ -19,12 +19,12 @@ import { withoutMarked, type ForeignRule, type Places } from "../exchanges/witho
 
 const native: NativeChat = {
   dialect: geminiDialect,
-  path: ({ model = "", streaming }) =>
-    `/models/${encodeURIComponent(model)}:${streaming ? "streamGenerateContent?alt=sse" : "generateContent"}`,
+  path: (dispatch) =>
+    `/models/${encodeURIComponent(modelOf(dispatch).name)}:${dispatch.streaming ? "streamGenerateContent?alt=sse" : "generateContent"}`,
   nativeBody: (dispatch) => {
     const { rawBody, body: parsed } = ownInput(dispatch);
     const body = isJsonObject(parsed) ? parsed : {};
-    const limit = limitAdded(body, dispatch.unaskedOutputTokensMax);
+    const limit = limitAdded(body, modelOf(dispatch).unaskedOutputTokensMax);
     return nativeBody(rawBody, body, { ...limit, ...textWrittenOut(body) });
   },
   completeBody: (body) => body,
@@ -53,7 +53,7 @@ export const gemini: Protocol = {
     chat: chatExchange(native, dialects),
     count_tokens: countTokens({
       dialect: geminiDialect,
-      path: ({ model = "" }) => `/models/${encodeURIComponent(model)}:countTokens`,
+      path: (dispatch) => `/models/${encodeURIComponent(modelOf(dispatch).name)}:countTokens`,
       nativeBody: (dispatch) => {
         const { rawBody, body } = ownInput(dispatch);
         return nativeBody(rawBody, body, isJsonObject(body) ? textWrittenOut(body) : {});
@@ -76,11 +76,11 @@ const resources = readListing({
 });
 
 /** The limit the hold was computed from, where the caller set none; in the caller's spelling, for two would be read as one. */
-function limitAdded(body: JsonObject, unaskedOutputTokensMax: number | undefined): Record<string, unknown> {
+function limitAdded(body: JsonObject, unaskedOutputTokensMax: number): Record<string, unknown> {
   const name = "generation_config" in body ? "generation_config" : "generationConfig";
   const config = isJsonObject(body[name]) ? body[name] : {};
   const limit = "max_output_tokens" in config ? "max_output_tokens" : "maxOutputTokens";
-  if (unaskedOutputTokensMax === undefined || typeof config[limit] === "number") return {};
+  if (typeof config[limit] === "number") return {};
   return { [name]: { ...config, [limit]: unaskedOutputTokensMax } };
 }
 
@@ -128,5 +128,5 @@ const isUnsignedCall = (part: JsonObject, signature: unknown): boolean =>
   typeof signature === "string" &&
   readMarked(signature)?.mark === "unsigned";
 
-const ownInput = ({ input, model = "" }: Dispatch): CallInput =>
-  withoutMarked(input, isBeforeGemini3(model) ? foreignBefore3 : foreign);
+const ownInput = (dispatch: Dispatch): CallInput =>
+  withoutMarked(dispatch.input, isBeforeGemini3(modelOf(dispatch).name) ? foreignBefore3 : foreign);

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { testDispatch, testUpstream } from "../../operation/test-upstream.ts";
+import { testDispatch, testModel, testUpstream } from "../../operation/test-upstream.ts";
 import { marked } from "../dialects/marks.ts";
 import { openai } from "./openai.ts";
 
@@ -10,8 +10,7 @@ function sentTo(url: string, written: string): string {
   const dispatch = testDispatch({
     upstream: testUpstream({ url }),
     input,
-    model: "gpt-x",
-    modelAsked: "gpt-x",
+    model: testModel("gpt-x"),
   });
   const request = openai.exchanges.chat?.request(dispatch);
   if (!request || "answer" in request) throw new Error("nothing is sent");

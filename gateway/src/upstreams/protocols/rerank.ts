@@ -1,4 +1,4 @@
-import type { Dispatch } from "../../operation/forwarder.ts";
+import { modelOf, type Dispatch } from "../../operation/forwarder.ts";
 import type { TokenReading } from "../../operation/token-reading.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { hiddenFailureIn } from "../answers/hidden-error.ts";
@@ -60,7 +60,13 @@ function rerankExchange(dialect: Dialect): Exchange {
       return {
         method: "POST",
         path: dispatch.service.path,
-        body: JSON.stringify({ model: dispatch.model, query, documents, ...limit, ...dialect.extras }),
+        body: JSON.stringify({
+          model: modelOf(dispatch).name,
+          query,
+          documents,
+          ...limit,
+          ...dialect.extras,
+        }),
       };
     },
     hiddenFailure: (json) => hiddenFailureIn(json, (answer) => Array.isArray(answer[dialect.listName])),
@@ -79,7 +85,7 @@ function rerankExchange(dialect: Dialect): Exchange {
       return {
         tokens,
         asBilled: ({ input_tokens: billed = 0 }) => ({
-          model: dispatch.modelAsked,
+          model: modelOf(dispatch).askedAs,
           results,
           usage: { total_tokens: billed },
         }),
