@@ -57,7 +57,7 @@ export interface Known {
   requests?: SeenStanding | undefined;
   tokens?: SeenStanding | undefined;
   /** What was counted so far, to be returned should a later limit refuse the call. */
-  counted: { readonly wants: readonly Want[]; readonly takenAtMs: TakenAt }[];
+  counted: { readonly wants: readonly Want[]; readonly takenAt: TakenAt }[];
   /** The most the call can cost, and whether that was held for it. */
   atMostMicros?: Micros | undefined;
   /** What it will probably cost; only where somebody is to be told before it runs. */

@@ -101,9 +101,9 @@ function ratesConformance(open: OpenLimiter): void {
     const [moments, each] = [1_500, 1_000];
     const limit = moments * each;
     const large = (amount: number): RateWant => rate("large", limit, amount);
-    const takenAtMs: TakenAt[] = [];
+    const takenAt: TakenAt[] = [];
     for (let moment = 0; moment < moments; moment++) {
-      takenAtMs.push((await taken(limiter, [large(each)])).takenAtMs);
+      takenAt.push((await taken(limiter, [large(each)])).takenAt);
       advance(1);
     }
     // It waits for the first one, or for the first thousand, or for all.
@@ -112,9 +112,9 @@ function ratesConformance(open: OpenLimiter): void {
       expect((await refused(limiter, [large(amount)])).retryInMs).toBe(minuteMs - moments + waitsFor - 1);
     }
     for (let moment = 0; moment < moments; moment += 500) {
-      await limiter.correct(large(each), 0, takenAtMs[moment] ?? asTakenAt(0));
-      await limiter.correct(large(each), each - 400, takenAtMs[moment + 1] ?? asTakenAt(0));
-      await limiter.correct(large(each), each + 150, takenAtMs[moment + 2] ?? asTakenAt(0));
+      await limiter.correct(large(each), 0, takenAt[moment] ?? asTakenAt(0));
+      await limiter.correct(large(each), each - 400, takenAt[moment + 1] ?? asTakenAt(0));
+      await limiter.correct(large(each), each + 150, takenAt[moment + 2] ?? asTakenAt(0));
     }
     let free = 3 * (each + 400 - 150);
     const standing = await limiter.look(large(1));
@@ -169,36 +169,36 @@ function ratesConformance(open: OpenLimiter): void {
   test("what a call did not use comes back, once", async () => {
     const { limiter, advance } = await open();
     const other = await taken(limiter, [rate("tokens", 100, 10)]);
-    const { takenAtMs } = await taken(limiter, [rate("tokens", 100, 80)]);
-    await limiter.giveBack([rate("tokens", 100, 80)], takenAtMs);
+    const { takenAt } = await taken(limiter, [rate("tokens", 100, 80)]);
+    await limiter.giveBack([rate("tokens", 100, 80)], takenAt);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(90);
     // More than was counted at its moment cannot be given back.
-    await limiter.giveBack([rate("tokens", 100, 80)], other.takenAtMs);
+    await limiter.giveBack([rate("tokens", 100, 80)], other.takenAt);
     expect(await limiter.look(rate("tokens", 100))).toMatchObject({ remaining: 100, resetsInMs: 0 });
     advance(2 * minuteMs);
     await taken(limiter, [rate("tokens", 100, 80)]);
-    await limiter.giveBack([rate("tokens", 100, 80)], takenAtMs);
+    await limiter.giveBack([rate("tokens", 100, 80)], takenAt);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(20);
   });
 
   test("an estimate is replaced where it was counted, and what is known only later counts from then on", async () => {
     const { limiter, advance } = await open();
     const estimate = rate("tokens", 100, 50);
-    const { takenAtMs } = await taken(limiter, [estimate]);
+    const { takenAt } = await taken(limiter, [estimate]);
     advance(10_000);
     await taken(limiter, [rate("tokens", 100, 20)]);
-    await limiter.correct(estimate, 10, takenAtMs);
+    await limiter.correct(estimate, 10, takenAt);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(70);
-    await limiter.correct(estimate, 55, takenAtMs);
+    await limiter.correct(estimate, 55, takenAt);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(65);
     advance(49_999);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(65);
     advance(1);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(80);
-    await limiter.correct(estimate, 35, takenAtMs);
+    await limiter.correct(estimate, 35, takenAt);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(80);
     advance(2 * minuteMs);
-    await limiter.correct(estimate, 80, takenAtMs);
+    await limiter.correct(estimate, 80, takenAt);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(70);
     advance(minuteMs - 1);
     expect((await limiter.look(rate("tokens", 100))).remaining).toBe(70);
@@ -256,8 +256,8 @@ function slotsConformance(open: OpenLimiter): void {
 
   test("a place given back is free, and so is one whose lease has ended", async () => {
     const { limiter, advance } = await open();
-    const { takenAtMs } = await taken(limiter, [slot("one")]);
-    await limiter.giveBack([slot("one")], takenAtMs);
+    const { takenAt } = await taken(limiter, [slot("one")]);
+    await limiter.giveBack([slot("one")], takenAt);
     expect((await limiter.look(slot("x"))).remaining).toBe(2);
     await taken(limiter, [slot("one", 2, 1_000)]);
     advance(400);

@@ -27,8 +27,8 @@ export function modelConformance(open: OpenLimiter): void {
           const atMs = nowMs();
           const take = await limiter.take(wants);
           // When it was taken is the limiter's to say: it is told the same again.
-          if (take.kind === "taken") takes.push({ wants, atMs, takenAtMs: take.takenAtMs });
-          const { takenAtMs: _, ...answer } = { takenAtMs: 0, ...take };
+          if (take.kind === "taken") takes.push({ wants, atMs, takenAt: take.takenAt });
+          const { takenAt: _, ...answer } = { takenAt: 0, ...take };
           expect<object>(answer).toEqual(oracle.take(wants));
         } else await takeBack(step, takes[step.take % takes.length], limiter, oracle);
       }
@@ -40,7 +40,7 @@ export function modelConformance(open: OpenLimiter): void {
 interface Taken {
   readonly wants: readonly Want[];
   readonly atMs: number;
-  readonly takenAtMs: TakenAt;
+  readonly takenAt: TakenAt;
 }
 
 async function takeBack(
@@ -50,9 +50,9 @@ async function takeBack(
   oracle: Oracle,
 ): Promise<void> {
   if (!taken) return;
-  const { wants, atMs, takenAtMs } = taken;
+  const { wants, atMs, takenAt } = taken;
   if (step.do === "give back") {
-    await limiter.giveBack(wants, takenAtMs);
+    await limiter.giveBack(wants, takenAt);
     oracle.giveBack(wants, atMs);
     return;
   }
@@ -62,7 +62,7 @@ async function takeBack(
       oracle.giveBack([want], atMs);
     }
     if (step.do === "correct" && want.kind === "rate") {
-      await limiter.correct(want, want.amount + step.by, takenAtMs);
+      await limiter.correct(want, want.amount + step.by, takenAt);
       oracle.correct(want.name, step.by, atMs);
     }
   }
@@ -203,9 +203,9 @@ function createOracle(nowMs: () => number) {
       }
       return { kind: "taken", standings: wants.map(look) };
     },
-    giveBack: (wants: readonly Want[], takenAtMs: number): void => {
+    giveBack: (wants: readonly Want[], takenAt: number): void => {
       for (const want of wants) {
-        if (want.kind === "rate") correct(want.name, -want.amount, takenAtMs);
+        if (want.kind === "rate") correct(want.name, -want.amount, takenAt);
         else leave(want);
       }
     },

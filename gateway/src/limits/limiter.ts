@@ -31,7 +31,7 @@ export interface Standing {
 }
 
 export type Take =
-  | { readonly kind: "taken"; readonly standings: readonly Standing[]; readonly takenAtMs: TakenAt }
+  | { readonly kind: "taken"; readonly standings: readonly Standing[]; readonly takenAt: TakenAt }
   | {
       readonly kind: "refused";
       /** Which of the wants did not fit. */
@@ -51,9 +51,9 @@ export type LimiterRefusal = Extract<Take, { kind: "refused" }>;
 export interface Limiter {
   readonly take: (wants: readonly Want[]) => Take | Promise<Take>;
   /** Returns what was taken, because the call it was taken for did not happen. */
-  readonly giveBack: (wants: readonly Want[], takenAtMs: TakenAt) => void | Promise<void>;
+  readonly giveBack: (wants: readonly Want[], takenAt: TakenAt) => void | Promise<void>;
   /** Replaces an estimate by what was really used. */
-  readonly correct: (want: RateWant, used: number, takenAtMs: TakenAt) => void | Promise<void>;
+  readonly correct: (want: RateWant, used: number, takenAt: TakenAt) => void | Promise<void>;
   readonly freeSlot: (name: string, holder: string) => void | Promise<void>;
   /** How a limit stands, without taking anything. */
   readonly look: (want: Want) => Standing | Promise<Standing>;

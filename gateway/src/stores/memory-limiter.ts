@@ -7,8 +7,8 @@ const minuteMs = 60_000;
 /** A limiter that nobody ever waits for. */
 export interface ImmediateLimiter extends Limiter {
   readonly take: (wants: readonly Want[]) => Take;
-  readonly giveBack: (wants: readonly Want[], takenAtMs: TakenAt) => void;
-  readonly correct: (want: RateWant, used: number, takenAtMs: TakenAt) => void;
+  readonly giveBack: (wants: readonly Want[], takenAt: TakenAt) => void;
+  readonly correct: (want: RateWant, used: number, takenAt: TakenAt) => void;
   readonly freeSlot: (name: string, holder: string) => void;
   readonly look: (want: Want) => Standing;
 }
@@ -91,18 +91,18 @@ export function createMemoryLimiter(monotonicMs: () => number): ImmediateLimiter
       }
       const standings: Standing[] = [];
       for (const want of wants) standings.push(takeOne(want, nowMs));
-      return { kind: "taken", standings, takenAtMs: asTakenAt(nowMs) };
+      return { kind: "taken", standings, takenAt: asTakenAt(nowMs) };
     },
-    giveBack: (wants, takenAtMs) => {
+    giveBack: (wants, takenAt) => {
       const nowMs = monotonicMs();
       for (const want of wants) {
-        if (want.kind === "rate") minutes.get(want.name)?.correct(-want.amount, takenAtMs, nowMs);
+        if (want.kind === "rate") minutes.get(want.name)?.correct(-want.amount, takenAt, nowMs);
         else slots.get(want.name)?.delete(want.holder);
       }
     },
     // The minute of a long call may have been swept meanwhile.
-    correct: ({ name, amount }, used, takenAtMs) =>
-      minuteOf(name).correct(used - amount, takenAtMs, monotonicMs()),
+    correct: ({ name, amount }, used, takenAt) =>
+      minuteOf(name).correct(used - amount, takenAt, monotonicMs()),
     freeSlot: (name, holder) => void slots.get(name)?.delete(holder),
     look: (want) => standingOf(want, monotonicMs()),
   };

@@ -7,8 +7,8 @@ export async function returnCounted({ known }: Pick<Call, "known">, gate: Gate):
   const { counted } = known;
   known.counted = [];
   let requests: SeenStanding | undefined;
-  for (const { wants, takenAtMs } of counted) {
-    await gate.limiter.giveBack(wants, takenAtMs);
+  for (const { wants, takenAt } of counted) {
+    await gate.limiter.giveBack(wants, takenAt);
     for (const want of wants) {
       requests = tighter(requests, seenAt(gate.clock.wallMs(), await gate.limiter.look(want)));
     }

@@ -7,19 +7,19 @@ import type { Gate } from "../gate.ts";
 export class Share {
   readonly wants: readonly Want[];
   readonly #tokensMax: number;
-  readonly #takenAtMs: TakenAt;
+  readonly #takenAt: TakenAt;
   readonly #limiter: Gate["limiter"];
   #tokensUsed = 0;
 
   constructor(
     wants: readonly Want[],
     tokensMax: number,
-    { takenAtMs }: { readonly takenAtMs: TakenAt },
+    { takenAt }: { readonly takenAt: TakenAt },
     limiter: Gate["limiter"],
   ) {
     this.wants = wants;
     this.#tokensMax = tokensMax;
-    this.#takenAtMs = takenAtMs;
+    this.#takenAt = takenAt;
     this.#limiter = limiter;
   }
 
@@ -43,14 +43,14 @@ export class Share {
 
   /** Returns everything, because the call does not happen. */
   giveBack(): void | Promise<void> {
-    return this.#limiter.giveBack(this.wants, this.#takenAtMs);
+    return this.#limiter.giveBack(this.wants, this.#takenAt);
   }
 
   /** Tokens are the only rate that a call takes a share of. */
   #correct(): void | Promise<void> {
     for (const want of this.wants) {
       if (want.kind === "rate") {
-        return this.#limiter.correct(want, this.#tokensUsed, this.#takenAtMs);
+        return this.#limiter.correct(want, this.#tokensUsed, this.#takenAt);
       }
     }
   }

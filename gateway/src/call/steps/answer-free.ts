@@ -42,7 +42,7 @@ export async function answerFree(valid: ValidCall<SoldOperation>, gate: Gate): P
   return answerOfUpstream(exchanged, upstream);
 }
 
-async function ask({ prepared, pass, quota, takenAtMs }: Turn, gate: Gate): Promise<ExchangedWhole> {
+async function ask({ prepared, pass, quota, takenAt }: Turn, gate: Gate): Promise<ExchangedWhole> {
   let exchanged: Exchanged | undefined;
   try {
     exchanged = await prepared.send();
@@ -50,6 +50,6 @@ async function ask({ prepared, pass, quota, takenAtMs }: Turn, gate: Gate): Prom
     const heard = prepared.answeredHere ? undefined : exchanged;
     gate.health.leave(prepared.upstream, pass, heard ? verdictOf(heard) : unused);
   }
-  if (quota && neverSent(exchanged)) await gate.limiter.giveBack([quota], takenAtMs);
+  if (quota && neverSent(exchanged)) await gate.limiter.giveBack([quota], takenAt);
   return wholeOf(exchanged);
 }

@@ -40,5 +40,5 @@ function note(call: Visit, wants: readonly Want[], take: Take, gate: Gate): void
   if (take.kind === "refused") return refuseByLimit(call, take, gate);
   const [standing] = take.standings;
   if (standing) call.known.requests = tighter(call.known.requests, seenAt(gate.clock.wallMs(), standing));
-  call.known.counted.push({ wants, takenAtMs: take.takenAtMs });
+  call.known.counted.push({ wants, takenAt: take.takenAt });
 }

@@ -60,7 +60,7 @@ export async function forward(
   let turn: Turn | undefined = firstTurn;
   let acting = linked;
   while (turn) {
-    const { prepared, pass, quota, takenAtMs }: Turn = turn;
+    const { prepared, pass, quota, takenAt }: Turn = turn;
     const { upstream } = prepared;
     if (attempts.length > 0) gate.openAttempts.set(call.id, attempts);
     const startedAtMs = gate.clock.wallMs();
@@ -71,7 +71,7 @@ export async function forward(
       if (exchanged?.kind !== "streaming")
         gate.health.leave(upstream, pass, exchanged ? verdictOf(exchanged) : unused);
     }
-    if (quota && neverSent(exchanged)) await gate.limiter.giveBack([quota], takenAtMs);
+    if (quota && neverSent(exchanged)) await gate.limiter.giveBack([quota], takenAt);
     attempts.push(noteAttempt(upstream, exchanged, startedAtMs, gate));
     told = moreTelling(told, { upstream, exchanged, pass });
     if (attempts.length === attemptsMax) break;
@@ -80,7 +80,7 @@ export async function forward(
       acting = await actAgain(acting, gate);
       if (acting?.kind === "ready") {
         // It is sent a second time by the same turn: the vendor counts both, and neither is worth a refusal.
-        if (quota) await gate.limiter.correct(quota, quota.amount + 1, takenAtMs);
+        if (quota) await gate.limiter.correct(quota, quota.amount + 1, takenAt);
         continue;
       }
     }

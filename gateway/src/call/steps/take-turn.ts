@@ -16,7 +16,7 @@ export interface Turn {
   /** What was taken of the upstream's own quota, and how that stands now. */
   readonly quota: RateWant | undefined;
   readonly quotaStanding: Standing | undefined;
-  readonly takenAtMs: TakenAt;
+  readonly takenAt: TakenAt;
 }
 
 interface Taken {
@@ -84,9 +84,9 @@ function judge(
   gate: Gate,
 ): TakenTurn | undefined {
   if (take.kind === "taken") {
-    const { takenAtMs, standings } = take;
+    const { takenAt, standings } = take;
     const quotaStanding = quota && standings.at(-1);
-    return { kind: "taken", turn: { prepared, pass, quota, quotaStanding, takenAtMs }, standings };
+    return { kind: "taken", turn: { prepared, pass, quota, quotaStanding, takenAt }, standings };
   }
   gate.health.leave(prepared.upstream, pass, unused);
   if (take.want.name !== quota?.name) return { kind: "limited", by: take };
@@ -118,7 +118,7 @@ function sooner(one: Upstream | undefined, other: Upstream, { health }: Gate): U
 }
 
 /** Returns a turn that was not used: the upstream never heard of the call. */
-export async function giveTurnBack({ prepared, pass, quota, takenAtMs }: Turn, gate: Gate): Promise<void> {
+export async function giveTurnBack({ prepared, pass, quota, takenAt }: Turn, gate: Gate): Promise<void> {
   gate.health.leave(prepared.upstream, pass, unused);
-  if (quota) await gate.limiter.giveBack([quota], takenAtMs);
+  if (quota) await gate.limiter.giveBack([quota], takenAt);
 }

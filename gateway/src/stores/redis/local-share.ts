@@ -21,9 +21,8 @@ export function createLocalShare(limiter: ImmediateLimiter, nodes: () => number)
         ? { ...take, standings: take.standings.map((standing, at) => ofAll(standing, wants[at])) }
         : refusalOf(take, wants[shares.indexOf(take.want)]);
     },
-    giveBack: (wants, takenAtMs) => limiter.giveBack(wants.map(shareOf), takenAtMs),
-    correct: (want, used, takenAtMs) =>
-      limiter.correct(rateOf(want), ofAllNodes(used, want.limit), takenAtMs),
+    giveBack: (wants, takenAt) => limiter.giveBack(wants.map(shareOf), takenAt),
+    correct: (want, used, takenAt) => limiter.correct(rateOf(want), ofAllNodes(used, want.limit), takenAt),
     freeSlot: limiter.freeSlot,
     look: (want) => ofAll(limiter.look(shareOf(want)), want),
   };

@@ -215,12 +215,12 @@ describe("a Redis that falls silent", () => {
     // What comes back counts for as many nodes as what was taken.
     const taken = await last.limiter.take([rate(90, 20, "corrected")]);
     expect(taken).toMatchObject({ kind: "taken", standings: [{ remaining: 30 }] });
-    if (taken.kind === "taken") await last.limiter.correct(rate(90, 20, "corrected"), 10, taken.takenAtMs);
+    if (taken.kind === "taken") await last.limiter.correct(rate(90, 20, "corrected"), 10, taken.takenAt);
     expect((await last.limiter.look(rate(90, 1, "corrected"))).remaining).toBe(60);
     // So does what was used of an estimate that alone was all that there is.
     const estimate = rate(60_000, 60_000, "estimated");
     const whole = await last.limiter.take([estimate]);
-    if (whole.kind === "taken") await last.limiter.correct(estimate, 5_000, whole.takenAtMs);
+    if (whole.kind === "taken") await last.limiter.correct(estimate, 5_000, whole.takenAt);
     expect((await last.limiter.look(estimate)).remaining).toBe(45_000);
   });
 
@@ -239,18 +239,18 @@ describe("a Redis that falls silent", () => {
 describe("what was taken", () => {
   const takenOf = (take: Take): TakenAt => {
     if (take.kind !== "taken") throw new Error("There was room.");
-    return take.takenAtMs;
+    return take.takenAt;
   };
 
   test("in Redis comes back there, also when it had to wait until Redis was back", async () => {
     const redis = await openRedis();
     const [node, other] = [await openNode(redis.url), await openNode(redis.url)];
-    const takenAtMs = takenOf(await node.limiter.take([rate(100, 30), slot("a")]));
+    const takenAt = takenOf(await node.limiter.take([rate(100, 30), slot("a")]));
     const givenAtMs = takenOf(await node.limiter.take([rate(100, 40), slot("b")]));
     redis.freeze();
     await node.limiter.take([rate(100, 0, "anything")]);
     expect(isAlone(node)).toBe(true);
-    await node.limiter.correct(rate(100, 30), 10, takenAtMs);
+    await node.limiter.correct(rate(100, 30), 10, takenAt);
     await node.limiter.freeSlot("s", "a");
     await node.limiter.giveBack([rate(100, 40), slot("b")], givenAtMs);
     redis.thaw();
@@ -263,9 +263,9 @@ describe("what was taken", () => {
   test("in Redis comes back there once, also when nobody heard whether it did", async () => {
     const redis = await openRedis();
     const [node, other] = [await openNode(redis.url), await openNode(redis.url)];
-    const takenAtMs = takenOf(await node.limiter.take([rate(100, 70)]));
+    const takenAt = takenOf(await node.limiter.take([rate(100, 70)]));
     redis.freeze();
-    await node.limiter.correct(rate(100, 70), 50, takenAtMs);
+    await node.limiter.correct(rate(100, 70), 50, takenAt);
     await wentAlone(node);
     redis.thaw();
     await isBack(node);
@@ -277,10 +277,10 @@ describe("what was taken", () => {
     const redis = await openRedis();
     const wire = await openWire(redis.port);
     const node = await openNode(wire.url);
-    const takenAtMs = takenOf(await node.limiter.take([rate(100, 50)]));
+    const takenAt = takenOf(await node.limiter.take([rate(100, 50)]));
     wire.cut();
     await wentAlone(node);
-    await node.limiter.correct(rate(100, 50), 20, takenAtMs);
+    await node.limiter.correct(rate(100, 50), 20, takenAt);
     wire.mendAndLoseOneAnswer("return");
     await isBack(node);
     expect(wire.lostAnswers()).toBe(1);
@@ -292,13 +292,13 @@ describe("what was taken", () => {
     const node = await openNode(redis.url);
     await redis.kill();
     await wentAlone(node);
-    const takenAtMs = takenOf(await node.limiter.take([rate(100, 60), slot("a", 1)]));
-    await node.limiter.correct(rate(100, 60), 50, takenAtMs);
+    const takenAt = takenOf(await node.limiter.take([rate(100, 60), slot("a", 1)]));
+    await node.limiter.correct(rate(100, 60), 50, takenAt);
     expect((await node.limiter.look(rate(100))).remaining).toBe(50);
     await redis.start();
     await isBack(node);
     await node.limiter.take([rate(100, 5)]);
-    await node.limiter.giveBack([rate(100, 50), slot("a", 1)], takenAtMs);
+    await node.limiter.giveBack([rate(100, 50), slot("a", 1)], takenAt);
     expect((await node.limiter.look(rate(100))).remaining).toBe(95);
     await redis.kill();
     await wentAlone(node);
@@ -371,7 +371,7 @@ describe("a Redis that objects", () => {
     await redis.send("SCRIPT", "FLUSH");
     expect(await countTaken(node, rate(60), 70)).toBe(60);
     if (take.kind === "taken")
-      await node.limiter.giveBack([rate(60, 10), slot("a")], asTakenAt(take.takenAtMs - 5_000));
+      await node.limiter.giveBack([rate(60, 10), slot("a")], asTakenAt(take.takenAt - 5_000));
     expect(await countTaken(node, rate(60), 70)).toBe(0);
     expect(node.said).toEqual([]);
   });

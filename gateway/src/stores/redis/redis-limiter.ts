@@ -22,7 +22,7 @@ export interface RedisLimiter {
 
 /** Something that was taken and is not needed, or not all of it; or more was used than was taken. */
 export type Return =
-  | { readonly kind: "rate"; readonly name: string; readonly by: number; readonly takenAtMs: TakenAt }
+  | { readonly kind: "rate"; readonly name: string; readonly by: number; readonly takenAt: TakenAt }
   | { readonly kind: "slot"; readonly name: string; readonly holder: string };
 
 interface Parts {
@@ -69,7 +69,7 @@ export function createRedisLimiter({ connection, node, prefix = "tollgate:", now
   };
 }
 
-const nothingTaken: Take = { kind: "taken", standings: [], takenAtMs: asTakenAt(0) };
+const nothingTaken: Take = { kind: "taken", standings: [], takenAt: asTakenAt(0) };
 
 const wordsOfWant = (want: Want): string[] =>
   want.kind === "rate"
@@ -77,7 +77,7 @@ const wordsOfWant = (want: Want): string[] =>
     : ["slot", want.holder, String(want.limit), String(want.leaseMs)];
 
 const wordsOfReturn = (one: Return): string[] =>
-  one.kind === "rate" ? ["rate", String(one.by), String(one.takenAtMs), ""] : ["slot", one.holder, "", ""];
+  one.kind === "rate" ? ["rate", String(one.by), String(one.takenAt), ""] : ["slot", one.holder, "", ""];
 
 function takeOf([isTaken, ...rest]: readonly number[], wants: readonly Want[]): Take {
   if (isTaken === 1) {
@@ -87,7 +87,7 @@ function takeOf([isTaken, ...rest]: readonly number[], wants: readonly Want[]): 
       remaining: figures[2 * at] ?? 0,
       resetsInMs: figures[2 * at + 1] ?? 0,
     }));
-    return { kind: "taken", standings, takenAtMs: asTakenAt(serverMs) };
+    return { kind: "taken", standings, takenAt: asTakenAt(serverMs) };
   }
   const [at = 0, remaining = 0, resetsInMs = 0, retryInMs = 0] = rest;
   const want = wants[at];

@@ -88,10 +88,10 @@ describe("several nodes", () => {
     const [one, two] = [await openNode(prefix), await openNode(prefix)];
     const take = await one.take([rate(100, 50), slot("call")]);
     if (take.kind !== "taken") throw new Error("There was room.");
-    expect(Math.abs(take.takenAtMs - Date.now())).toBeLessThan(5_000);
+    expect(Math.abs(take.takenAt - Date.now())).toBeLessThan(5_000);
     expect((await two.look(rate(100))).remaining).toBe(50);
     expect((await two.look(slot("x"))).remaining).toBe(1);
-    await one.correct(rate(100, 50), 30, take.takenAtMs);
+    await one.correct(rate(100, 50), 30, take.takenAt);
     await one.freeSlot("s", "call");
     // Nobody waits for what comes back; what the same node asks next is answered after it.
     expect((await one.look(rate(100))).remaining).toBe(70);
@@ -154,8 +154,8 @@ test("nothing stays in Redis for ever", async () => {
   const node = await openNode(prefix, () => nowMs);
   const take = await node.take([rate(100, 50), slot("call")]);
   if (take.kind !== "taken") throw new Error("There was room.");
-  await node.correct(rate(100, 50), 55, take.takenAtMs);
-  await node.correct(rate(100, 50), 55, asTakenAt(take.takenAtMs - 300_000));
+  await node.correct(rate(100, 50), 55, take.takenAt);
+  await node.correct(rate(100, 50), 55, asTakenAt(take.takenAt - 300_000));
   await node.look(rate(100));
   const client = new Bun.RedisClient(redis.url);
   const keys = await client.keys(`${prefix}*`);
@@ -163,7 +163,7 @@ test("nothing stays in Redis for ever", async () => {
   const leftMs = await Promise.all(keys.map(async (key) => Number(await client.send("PTTL", [key]))));
   for (const ms of leftMs) expect(ms).toBeGreaterThan(0);
   await node.freeSlot("s", "call");
-  await node.giveBack([rate(100, 60)], take.takenAtMs);
+  await node.giveBack([rate(100, 60)], take.takenAt);
   await node.close();
   expect(await client.keys(`${prefix}*`)).toEqual([]);
   client.close();
@@ -210,7 +210,7 @@ test("nor does one whose takes all come back, second for second, while others ke
     if (take.kind !== "taken") throw new Error("There was room.");
     // Some in their own second, some later, but for one now and then.
     if (second % 2 === 0) nowMs += 1_000;
-    if (second % 20 > 0) await node.giveBack([rate(1_000)], take.takenAtMs);
+    if (second % 20 > 0) await node.giveBack([rate(1_000)], take.takenAt);
   }
   expect((await node.look(rate(1_000))).remaining).toBe(998);
   const client = new Bun.RedisClient(redis.url);
@@ -265,7 +265,7 @@ test("what is taken while a clock that was set back catches up comes back whole,
   if (take.kind !== "taken") throw new Error("There was room.");
   const refused = await node.take([rate(60_000, 60_000)]);
   expect(refused).toMatchObject({ kind: "refused", retryInMs: 60_000 });
-  for (const want of [estimate, other]) await node.correct(want, 100, take.takenAtMs);
+  for (const want of [estimate, other]) await node.correct(want, 100, take.takenAt);
   expect((await node.look(rate(60_000))).remaining).toBe(60_000 - 1 - 100);
   expect((await node.look(other)).remaining).toBe(60_000 - 100);
   nowMs += 5_000 + 60_000;

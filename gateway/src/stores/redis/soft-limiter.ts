@@ -152,7 +152,7 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
     if (!wasAskedFor) {
       for (const want of wants) if (want.kind === "slot") slotsHere.add(slotHere(want.name, want.holder));
     }
-    return { ...take, takenAtMs: markedHere(take.takenAtMs) };
+    return { ...take, takenAt: markedHere(take.takenAt) };
   };
 
   metrics.gauge("tollgate_limits_alone", () => (shared ? 0 : 1));
@@ -184,18 +184,18 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
         return takeHere(wants, true);
       });
     },
-    giveBack: (wants, takenAtMs) => {
+    giveBack: (wants, takenAt) => {
       const returns: Return[] = [];
       for (const want of wants) {
         if (want.kind === "slot") freeSlot(want.name, want.holder);
-        else if (isHere(takenAtMs)) local.giveBack([want], unmarked(takenAtMs));
-        else returns.push({ kind: "rate", name: want.name, by: -want.amount, takenAtMs });
+        else if (isHere(takenAt)) local.giveBack([want], unmarked(takenAt));
+        else returns.push({ kind: "rate", name: want.name, by: -want.amount, takenAt });
       }
       if (returns.length > 0) bringBack(returns);
     },
-    correct: (want, used, takenAtMs) => {
-      if (isHere(takenAtMs)) local.correct(want, used, unmarked(takenAtMs));
-      else bringBack([{ kind: "rate", name: want.name, by: used - want.amount, takenAtMs }]);
+    correct: (want, used, takenAt) => {
+      if (isHere(takenAt)) local.correct(want, used, unmarked(takenAt));
+      else bringBack([{ kind: "rate", name: want.name, by: used - want.amount, takenAt }]);
     },
     freeSlot,
     look: (want) => {
@@ -225,5 +225,5 @@ const slotHere = (name: string, holder: string): string => `${name} ${holder}`;
 // What comes back has to go where it was taken, and its mark says where that is. Redis counts milliseconds since 1970, and
 // this process since it began, so both are positive: the marks of this process are turned below zero.
 const markedHere = (local: TakenAt): TakenAt => asTakenAt(-1 - local);
-const unmarked = (takenAtMs: TakenAt): TakenAt => asTakenAt(-1 - takenAtMs);
-const isHere = (takenAtMs: TakenAt): boolean => takenAtMs < 0;
+const unmarked = (takenAt: TakenAt): TakenAt => asTakenAt(-1 - takenAt);
+const isHere = (takenAt: TakenAt): boolean => takenAt < 0;

@@ -76,7 +76,7 @@ const costOf = ({ known: { atMostMicros = 0n, expectedMicros = atMostMicros } }:
  */
 async function handBack(call: Call, { known }: AgentCall, gate: Gate): Promise<void> {
   const [request, ...own] = call.known.counted;
-  for (const { wants, takenAtMs } of own) await gate.limiter.giveBack(wants, takenAtMs);
+  for (const { wants, takenAt } of own) await gate.limiter.giveBack(wants, takenAt);
   if (request) known.counted.push(request);
 }
 
