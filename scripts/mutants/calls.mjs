@@ -135,6 +135,20 @@ export const mutants = [
     tests: ["test/upstreams/routing.test.ts"],
   },
   {
+    name: "one caller's failing calls shut the upstreams for all others",
+    file: "gateway/src/call/steps/take-turn.ts",
+    find: 'taken.kind === "taken" || !candidates.endSparing() ? taken',
+    replace: "taken ? taken",
+    tests: ["test/upstreams/upstream-pauses.test.ts"],
+  },
+  {
+    name: "an upstream that asks to wait is asked on as if we had only guessed that it fails",
+    file: "gateway/src/call/steps/take-turn.ts",
+    find: "if (gate.health.waitFor(upstream.name).guessed === true) candidates.spare(prepared);",
+    replace: "candidates.spare(prepared);",
+    tests: ["test/upstreams/upstream-pauses.test.ts"],
+  },
+  {
     name: "a stream whose caller left is never settled",
     file: "gateway/src/call/steps/stream-answer.ts",
     find: "      this.#relay.leave();\n    }\n    await this.#end();\n",

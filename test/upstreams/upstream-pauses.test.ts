@@ -289,6 +289,39 @@ describe("an upstream that fails again and again", () => {
     await only.close();
   });
 
+  test("like all the others, for the calls of one caller, is asked all the same by everybody else", async () => {
+    const account = await gateway.openAccount({ creditUsd: "50" });
+    for (let fault = 0; fault < 5; fault++)
+      for (const double of [financial.a, financial.b]) double.answerNext(error(500));
+    expect(await rounds(account, 5)).toEqual(Array.from({ length: 5 }, () => 500));
+    let before = asked();
+    const other = await gateway.openAccount({ creditUsd: "50" });
+    expect(await rounds(other, 3)).toEqual([200, 200, 200]);
+    expect(since(before)).toEqual([3, 0]);
+
+    // Where the first of them does fail, the second is asked as usual.
+    before = asked();
+    financial.a.answerNext(error(500));
+    expect(await rounds(other, 1)).toEqual([200]);
+    expect(since(before)).toEqual([1, 1]);
+  });
+
+  test("is asked all the same where the others ask to wait, and left alone where another one answers", async () => {
+    const account = await gateway.openAccount({ creditUsd: "50" });
+    for (let fault = 0; fault < 5; fault++) financial.a.answerNext(error(500));
+    await rounds(account, 5);
+    let before = asked();
+    financial.b.answerNext(error(500));
+    expect(await rounds(account, 1)).toEqual([500]);
+    expect(since(before)).toEqual([0, 1]);
+
+    financial.b.answerNext(error(503, { "Retry-After": "3" }));
+    expect(await rounds(account, 1)).toEqual([503]);
+    before = asked();
+    expect(await rounds(account, 2)).toEqual([200, 200]);
+    expect(since(before)).toEqual([2, 0]);
+  });
+
   /** Two upstreams that both ask to wait, so that there is nobody left to ask. */
   const bothSay = (status: number, headers: Record<string, string>): void => {
     for (const double of [financial.a, financial.b]) double.answerNext(error(status, headers));

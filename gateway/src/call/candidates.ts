@@ -14,7 +14,7 @@ export interface SayableCall extends Pick<PricedCall, "call" | "operation" | "in
 /** The upstreams that one call may go to, in the order in which they are tried, each given once. */
 export class Candidates {
   /** There is nobody else to ask, so nobody is spared. */
-  readonly alone: boolean;
+  sparesNobody: boolean;
   /** What the first of them that could not be told the call could not be told. */
   unsayable: Unsayable | undefined;
   readonly #sayable: SayableCall;
@@ -22,12 +22,14 @@ export class Candidates {
   readonly #gate: Gate;
   #asked = 0;
   #first: PreparedCall | undefined;
+  #spared: PreparedCall[] | undefined;
+  #givesSpared = false;
 
   constructor(sayable: SayableCall, upstreams: readonly Upstream[], gate: Gate) {
     this.#sayable = sayable;
     this.#upstreams = upstreams;
     this.#gate = gate;
-    this.alone = upstreams.length === 1;
+    this.sparesNobody = upstreams.length === 1;
   }
 
   /** Whether there is anybody who can be told the call. */
@@ -38,9 +40,23 @@ export class Candidates {
 
   /** The call in the words of the next upstream that can be told it; undefined when there is none left. */
   next(): PreparedCall | undefined {
+    if (this.#givesSpared) return this.#spared?.shift();
     const next = this.#first ?? this.#say();
     this.#first = undefined;
     return next;
+  }
+
+  /** Keeps one for when nobody else can be asked. */
+  spare(prepared: PreparedCall): void {
+    (this.#spared ??= []).push(prepared);
+  }
+
+  /** From now on those are given that were spared so far; false when there are none. */
+  endSparing(): boolean {
+    if (!this.#spared) return false;
+    this.#givesSpared = true;
+    this.sparesNobody = true;
+    return true;
   }
 
   #say(): PreparedCall | undefined {

@@ -29,7 +29,7 @@ describe("the breaker itself", () => {
     expect(breaker.isResting("one")).toBe(true);
     breaker.leave(one, early, { kind: "works" });
     expect(breaker.isResting("one")).toBe(true);
-    expect(breaker.waitFor("one")).toEqual({ retryInMs: 5_000, why: "failing" });
+    expect(breaker.waitFor("one")).toEqual({ retryInMs: 5_000, why: "failing", guessed: true });
   });
 
   test("lets the next trial in when one never comes back", () => {
@@ -105,7 +105,7 @@ describe("the breaker itself", () => {
     breaker.leave(one, second, verdictOfStream("broke_off"));
     expect([breaker.enter("one"), breaker.waitFor("one")]).toEqual([
       "paused",
-      { retryInMs: 10_000, why: "failing" },
+      { retryInMs: 10_000, why: "failing", guessed: true },
     ]);
   });
 

@@ -28,6 +28,8 @@ interface Wait {
   readonly why: PauseReason;
   /** Then it is tried again all the same, but nothing gets better by waiting. */
   readonly outOfCredit?: true | undefined;
+  /** It never asked to be left alone: it failed, maybe for one caller's calls only, and the pause is our own guess. */
+  readonly guessed?: true | undefined;
 }
 
 interface HealthRules {
@@ -59,6 +61,7 @@ interface Circuit {
   pauseMs: number;
   why: PauseReason;
   outOfCredit: true | undefined;
+  guessed: true | undefined;
   trialUntilMs: number;
   busyUntilMs: number;
 }
@@ -77,6 +80,7 @@ export function createUpstreamHealth(
       pauseMs: 0,
       why: "failing",
       outOfCredit: undefined,
+      guessed: undefined,
       trialUntilMs: 0,
       busyUntilMs: 0,
     };
@@ -88,11 +92,12 @@ export function createUpstreamHealth(
   const nextEntryMs = ({ pausedUntilMs, trialUntilMs }: Circuit): number =>
     pausedUntilMs === undefined ? 0 : Math.max(pausedUntilMs, trialUntilMs);
 
-  const pause = (circuit: Circuit, pauseMs: number, why: PauseReason, outOfCredit?: true): void => {
+  const pause = (circuit: Circuit, pauseMs: number, cause: Omit<Wait, "retryInMs">): void => {
     const untilMs = monotonicMs() + Math.min(pauseMs, rules.pauseMsMax);
     if (untilMs >= (circuit.pausedUntilMs ?? 0)) {
-      circuit.why = why;
-      circuit.outOfCredit = outOfCredit;
+      circuit.why = cause.why;
+      circuit.outOfCredit = cause.outOfCredit;
+      circuit.guessed = cause.guessed;
     }
     circuit.pausedUntilMs = Math.max(untilMs, circuit.pausedUntilMs ?? 0);
   };
@@ -112,7 +117,7 @@ export function createUpstreamHealth(
     if (pass !== "trial" && circuit.failures < rules.failuresToPause) return;
     circuit.pauseMs =
       circuit.pauseMs === 0 ? rules.firstPauseMs : Math.min(circuit.pauseMs * 2, rules.pauseMsMax);
-    pause(circuit, circuit.pauseMs, "failing");
+    pause(circuit, circuit.pauseMs, { why: "failing", guessed: true });
   };
 
   return {
@@ -150,13 +155,14 @@ export function createUpstreamHealth(
       if (kind === "works" || kind === "busy") trust(circuit, pass);
       if (kind === "busy") circuit.busyUntilMs = monotonicMs() + busyRestMs;
       if (kind === "fails") fail(circuit, pass);
-      if (kind === "asks_to_wait") pause(circuit, verdict.waitMs, verdict.why, verdict.outOfCredit);
+      if (kind === "asks_to_wait") pause(circuit, verdict.waitMs, verdict);
     },
     waitFor: (name) => {
       const circuit = circuits.get(name);
       // Nobody knows when a trial ends, so only the pause counts.
       const retryInMs = Math.max(0, (circuit?.pausedUntilMs ?? 0) - monotonicMs());
-      return { retryInMs, why: circuit?.why ?? "failing", outOfCredit: circuit?.outOfCredit };
+      const { why = "failing", outOfCredit, guessed } = circuit ?? {};
+      return { retryInMs, why, outOfCredit, guessed };
     },
   };
 }

@@ -12,7 +12,7 @@ import { refuseByLimit } from "../refusals/refuse-by-limit.ts";
 import { refusePaused } from "../refusals/refuse-paused.ts";
 import { Share } from "../limits/share.ts";
 import { checkMaySpend } from "./check-may-spend.ts";
-import { giveTurnBack, takeTurn, type TakenTurn, type Turn } from "./take-turn.ts";
+import { giveTurnBack, takeFirstTurn, type TakenTurn, type Turn } from "./take-turn.ts";
 
 /** What a call took: its turn at an upstream, and a share of its key's limits. */
 export interface Admission {
@@ -28,7 +28,7 @@ export function admit(
 ): Admission | Promise<Admission> {
   checkMaySpend(priced.caller);
   const wants = wantsOf(priced);
-  const taking = takeTurn(candidates, wants, gate);
+  const taking = takeFirstTurn(candidates, wants, gate);
   return taking instanceof Promise
     ? admitLater(taking, wants, priced, gate)
     : admissionOf(taking, wants, priced, gate);

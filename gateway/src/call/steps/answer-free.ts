@@ -11,7 +11,7 @@ import { returnCounted } from "../limits/return-counted.ts";
 import { refusePaused } from "../refusals/refuse-paused.ts";
 import { answerOfUpstream } from "../answer-of-upstream.ts";
 import type { ValidCall } from "../valid-call.ts";
-import { noteQuota, takeTurn, type Turn } from "./take-turn.ts";
+import { noteQuota, takeFirstTurn, type Turn } from "./take-turn.ts";
 
 /**
  * A free operation that an upstream answers: nothing is held or booked, and usage does not count it. The upstream's
@@ -30,7 +30,7 @@ export async function answerFree(valid: ValidCall<SoldOperation>, gate: Gate): P
   // The vendor is asked with the operator's key, and whoever is suspended has no use of it.
   if (caller.suspended) refuseSuspended();
 
-  const taken = await takeTurn(candidates, [], gate);
+  const taken = await takeFirstTurn(candidates, [], gate);
   if (taken.kind === "limited") return refuseByLimit(call, taken.by, gate);
   if (taken.kind === "paused") return refusePaused(call, taken.upstream, gate);
   noteQuota(call, taken.turn, gate);

@@ -32,6 +32,29 @@ export type TakenTurn =
   | { readonly kind: "paused"; readonly upstream: Upstream | undefined };
 
 /**
+ * The first turn of a call. Where nobody else can be asked, those are that rest only because we guess that they fail: it
+ * may be that they failed for the calls of one caller, and all others would be refused on its account.
+ */
+export function takeFirstTurn(
+  candidates: Candidates,
+  others: readonly Want[],
+  gate: Gate,
+): TakenTurn | Promise<TakenTurn> {
+  const taking = takeTurn(candidates, others, gate);
+  return taking instanceof Promise
+    ? taking.then((taken) => orSpared(taken, candidates, others, gate))
+    : orSpared(taking, candidates, others, gate);
+}
+
+const orSpared = (
+  taken: TakenTurn,
+  candidates: Candidates,
+  others: readonly Want[],
+  gate: Gate,
+): TakenTurn | Promise<TakenTurn> =>
+  taken.kind === "taken" || !candidates.endSparing() ? taken : takeTurn(candidates, others, gate);
+
+/**
  * Takes a turn at the next candidate that is open and has quota left, together with whatever else
  * the call wants, all or none. Refused, nothing is taken, and it says which wait is the shortest.
  */
@@ -44,8 +67,9 @@ export function takeTurn(
   for (let prepared = candidates.next(); prepared; prepared = candidates.next()) {
     const { upstream, answeredHere } = prepared;
     // Refusing on behalf of the only upstream would help nobody: its own answer is worth more than our guess.
-    const pass = candidates.alone || answeredHere ? "usual" : gate.health.enter(upstream.name);
+    const pass = candidates.sparesNobody || answeredHere ? "usual" : gate.health.enter(upstream.name);
     if (pass === "paused") {
+      if (gate.health.waitFor(upstream.name).guessed === true) candidates.spare(prepared);
       refused.paused = sooner(refused.paused, upstream, gate);
       continue;
     }
