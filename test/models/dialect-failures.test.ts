@@ -75,7 +75,25 @@ describe("a refusal in another common shape keeps its reason", () => {
           { loc: ["body", "stop"], msg: "not a list", type: "list_type" },
         ],
       },
-      "not a number; not a list",
+      "seed: not a number; stop: not a list",
+    ],
+    [
+      "details in place of a message",
+      {
+        object: "error",
+        message: { detail: [{ loc: ["body", "messages", 0, "name"], msg: "not permitted" }] },
+      },
+      "messages.0.name: not permitted",
+    ],
+    [
+      "a list in place of a message",
+      { object: "Error", message: [{ loc: ["body"], msg: "not permitted" }] },
+      "not permitted",
+    ],
+    [
+      "a list of errors",
+      { errors: [{ code: 5006, message: "too long" }], success: false, result: {} },
+      "too long",
     ],
     ["an object without a sentence", { detail: { code: 7 } }, "the provider refused the request"],
     ["an empty list", [], "the provider refused the request"],

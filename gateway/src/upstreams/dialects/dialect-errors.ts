@@ -8,10 +8,14 @@ export const isErrorTold = (error: unknown): boolean =>
 
 /** The sentence in a vendor's error, whichever of the three shapes it has, or that of a server that resembles one of them. */
 export function readErrorMessage(json: unknown): string {
-  const { error, message, detail } = errorBodyOf(json);
+  const { error, errors, message, detail } = errorBodyOf(json);
   if (typeof error === "string") return error;
   const said = isJsonObject(error) ? error["message"] : message;
-  return typeof said === "string" ? said : (readDetail(detail) ?? "the provider refused the request");
+  // Mistral puts the details of what is wrong where others have a sentence; Cloudflare lists its errors.
+  const places = [said, isJsonObject(said) ? said["detail"] : undefined, detail, errors];
+  return (
+    places.map(readDetail).find((sentence) => sentence !== undefined) ?? "the provider refused the request"
+  );
 }
 
 /** Google puts an error in a list where the answer would have been one. */
@@ -24,9 +28,18 @@ export function errorBodyOf(json: unknown): JsonObject {
 function readDetail(detail: unknown): string | undefined {
   if (typeof detail === "string") return detail;
   if (!Array.isArray(detail)) return undefined;
-  const wrong = detail.filter(isJsonObject).map(({ msg }) => msg);
-  const sentences = wrong.filter((msg) => typeof msg === "string");
+  const sentences = detail
+    .filter(isJsonObject)
+    .flatMap(({ loc, msg, message = msg }) => (typeof message === "string" ? [placed(loc, message)] : []));
   return sentences.length === 0 ? undefined : sentences.join("; ");
+}
+
+/** Which member it is about stands in a list of its own, from the body on. */
+function placed(loc: unknown, sentence: string): string {
+  if (!Array.isArray(loc)) return sentence;
+  const steps = loc.filter((step) => typeof step === "string" || typeof step === "number");
+  const place = steps.slice(steps[0] === "body" ? 1 : 0).join(".");
+  return place === "" ? sentence : `${place}: ${sentence}`;
 }
 
 /** A vendor's error said in another vendor's shape, for a caller that speaks that one. */
