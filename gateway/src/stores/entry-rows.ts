@@ -3,7 +3,7 @@ import type { Micros } from "../platform/money.ts";
 import type { PaymentKind } from "./account-rows.ts";
 
 /** An entry before anybody has counted what the account had then. */
-export type Booked = Omit<Entry, "balanceMicros">;
+export type EntryWithoutBalance = Omit<Entry, "balanceMicros">;
 
 export interface PaymentRow {
   readonly transfer_id: string;
@@ -22,7 +22,7 @@ export interface ChargeRow {
   readonly settled_at_ms: bigint;
 }
 
-export const paymentOf = (row: PaymentRow): Booked => ({
+export const paymentOf = (row: PaymentRow): EntryWithoutBalance => ({
   id: row.transfer_id,
   kind: row.kind,
   bookedAtMs: Number(row.created_at_ms),
@@ -31,7 +31,7 @@ export const paymentOf = (row: PaymentRow): Booked => ({
   call: undefined,
 });
 
-export const chargeOf = (call: ChargeRow): Booked => ({
+export const chargeOf = (call: ChargeRow): EntryWithoutBalance => ({
   id: call.id,
   kind: "charge",
   bookedAtMs: Number(call.settled_at_ms),
@@ -41,7 +41,7 @@ export const chargeOf = (call: ChargeRow): Booked => ({
 });
 
 /** The newest first, which left the account with `newestMicros`. */
-export function withBalances(newestFirst: readonly Booked[], newestMicros: Micros): Entry[] {
+export function withBalances(newestFirst: readonly EntryWithoutBalance[], newestMicros: Micros): Entry[] {
   let balanceMicros = newestMicros;
   return newestFirst.map((booked) => {
     const entry = { ...booked, balanceMicros };

@@ -7,7 +7,7 @@ import { copyFileSync, existsSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { openTestDatabase } from "../../../test/services/postgres.ts";
 import { InDoubt } from "../ledger/store-errors.ts";
-import { moveBooks, undoMove, type Moved, type NewBooks, type OldBooks } from "./move-books.ts";
+import { moveBooks, undoMove, type MoveReport, type NewBooks, type OldBooks } from "./move-books.ts";
 import { openNewBooks } from "./postgres/server/new-books.ts";
 import { openPostgresStore } from "./postgres/postgres-store.ts";
 import { backUp } from "./sqlite/file/backup.ts";
@@ -393,9 +393,13 @@ async function openEmpty(): Promise<string> {
   return url;
 }
 
-const move = (path: string, url: string): Promise<Moved> => moveThrough(path, url, (fresh) => fresh);
+const move = (path: string, url: string): Promise<MoveReport> => moveThrough(path, url, (fresh) => fresh);
 
-const moveThrough = (path: string, url: string, through: (fresh: NewBooks) => NewBooks): Promise<Moved> =>
+const moveThrough = (
+  path: string,
+  url: string,
+  through: (fresh: NewBooks) => NewBooks,
+): Promise<MoveReport> =>
   withBooks(path, url, (old, fresh) => moveBooks(old, through(fresh), () => Bun.randomUUIDv7()));
 
 async function withBooks<Result>(

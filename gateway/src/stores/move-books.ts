@@ -47,7 +47,7 @@ export interface NewBooks {
 /** How many came of each table. */
 export type MovedRows = Readonly<Record<string, number>>;
 
-export interface Moved {
+export interface MoveReport {
   readonly from: string;
   readonly to: string;
   /** Undefined when they had been taken before, and only the end of that was missing. */
@@ -58,7 +58,7 @@ export interface Moved {
  * Moves everything that one store has to another, so that at no moment both can be written: the old books are closed first,
  * and opened again only when the new ones certainly have nothing. A move that broke off is ended by another one.
  */
-export async function moveBooks(old: OldBooks, fresh: NewBooks, newId: () => string): Promise<Moved> {
+export async function moveBooks(old: OldBooks, fresh: NewBooks, newId: () => string): Promise<MoveReport> {
   checkSecret(old, fresh);
   checkPlace(old, fresh);
   const move = old.begun ?? { id: newId(), to: fresh.name, place: fresh.place };

@@ -5,7 +5,7 @@ import {
   chargeOf,
   paymentOf,
   withBalances,
-  type Booked,
+  type EntryWithoutBalance,
   type ChargeRow,
   type PaymentRow,
 } from "../entry-rows.ts";
@@ -64,14 +64,19 @@ async function newestPayments(
   accountId: string,
   end: Place,
   wanted: number,
-): Promise<Booked[]> {
+): Promise<EntryWithoutBalance[]> {
   const rows = await query<PaymentRow>(paymentsBefore, [accountId, end.atMs, end.rank, end.id, wanted]);
   return rows.map(paymentOf);
 }
 
 /** Looks through the calls as they ended, and leaps over those that cost nothing where there are many. */
-async function newestCharges(query: Query, accountId: string, end: Place, wanted: number): Promise<Booked[]> {
-  const found: Booked[] = [];
+async function newestCharges(
+  query: Query,
+  accountId: string,
+  end: Place,
+  wanted: number,
+): Promise<EntryWithoutBalance[]> {
+  const found: EntryWithoutBalance[] = [];
   for (let from = chargesFrom(end); ;) {
     const rows = await query<ChargeRow>(endedBefore, [accountId, from.atMs, from.id, readAtOnce]);
     const charges = rows.filter((call) => call.charged_micros !== 0n);
@@ -108,7 +113,7 @@ const secondOf = (atMs: number): number => Math.floor(atMs / 1000);
 const rankOf = (kind: EntryKind): number => entryKinds.indexOf(kind) + 1;
 
 /** Those of one kind come in order already. */
-const newestFirst = (a: Booked, b: Booked): number =>
+const newestFirst = (a: EntryWithoutBalance, b: EntryWithoutBalance): number =>
   b.bookedAtMs - a.bookedAtMs || rankOf(b.kind) - rankOf(a.kind);
 
 interface ChargedRow {

@@ -40,14 +40,14 @@ async function newDatabase(): Promise<string> {
 }
 
 /** What a caller has been told of the calls it made. */
-interface Told {
+interface ToldCalls {
   /** Micros that settlements said were charged, by call. */
   readonly charged: Map<string, bigint>;
   readonly givenUp: string[];
 }
 
 /** One call as the gateway makes it: given up when nobody says that it is held, and ended until somebody says that it is. */
-async function makeCall(at: TestBooks, caller: Caller, told: Told, units: number): Promise<void> {
+async function makeCall(at: TestBooks, caller: Caller, told: ToldCalls, units: number): Promise<void> {
   const callId = at.newId("call");
   const { ledger } = at.store();
   const held = await at.hold(caller, { callId }).catch((error: unknown) => {
@@ -77,10 +77,10 @@ async function makeCall(at: TestBooks, caller: Caller, told: Told, units: number
 async function keepPromisesWhile(
   { url, nodes, node }: TestNodes,
   { callers: callersInAll }: { readonly callers: number },
-  harm: (told: Told) => Promise<void>,
-): Promise<Told> {
+  harm: (told: ToldCalls) => Promise<void>,
+): Promise<ToldCalls> {
   const caller = await node(0).openCaller({ creditMicros: 100_000_000n });
-  const told: Told = { charged: new Map(), givenUp: [] };
+  const told: ToldCalls = { charged: new Map(), givenUp: [] };
   const random = createRandom(7);
   let isOver = false;
   const making = Promise.all(

@@ -17,7 +17,7 @@ export function createPostgresTasks(db: Database, currentRun: () => bigint | und
   const change = (text: string, values: readonly Value[]): Promise<number> =>
     db.write(async (query) => (await query(`${text} RETURNING id`, values)).length);
   /** The vendor has been asked, and only we know what it said. The second time neither of these changes anything. */
-  const insist = <Told>(write: (query: Query) => Promise<Told>): Promise<Told> =>
+  const insist = <Result>(write: (query: Query) => Promise<Result>): Promise<Result> =>
     db.write(write, beginPatienceMs, { evenInDoubt: true });
   const claim = async (text: string, values: readonly Value[]): Promise<PlacedTask[]> => {
     const rows = await db.write((query) => query<TaskRow>(text, values));

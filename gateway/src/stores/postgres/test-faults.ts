@@ -28,7 +28,7 @@ export const settled = (asked: Promise<unknown>): Promise<unknown> => asked.catc
 export const isNotTold = (told: unknown): boolean => told instanceof StoreBusy || told instanceof InDoubt;
 
 /** Asks again as long as the store says that it cannot tell. */
-export async function insist<Told>(ask: () => Promise<Told>): Promise<Told> {
+export async function insist<Result>(ask: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {
       return await ask();

@@ -41,7 +41,7 @@ const joinEveryMs = 5_000;
 const owedMax = 10_000;
 const returnsAtOnceMax = 200;
 
-interface Shared {
+interface SharedLimiter {
   readonly connection: RedisConnection;
   readonly limiter: RedisLimiter;
 }
@@ -59,7 +59,7 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
   const slotsHere = new Set<string>();
   /** What is to be returned to Redis as soon as it is back. */
   const owed: Return[] = [];
-  let shared: Shared | undefined;
+  let shared: SharedLimiter | undefined;
   let isClosed = false;
 
   const connect = async (): Promise<void> => {
@@ -79,7 +79,7 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
     else shared = { connection, limiter };
   };
 
-  const lose = (lost: Shared, error: unknown): void => {
+  const lose = (lost: SharedLimiter, error: unknown): void => {
     if (shared !== lost) return;
     shared = undefined;
     nodesAlone = nodes;

@@ -2,10 +2,16 @@ import type { Database } from "bun:sqlite";
 import type { AccountBook } from "../../ledger/accounts.ts";
 import { entryKinds, type EntryFilter, type EntryKind } from "../../ledger/entries.ts";
 import type { PostedBooks } from "./journal/posted-books.ts";
-import { chargeOf, paymentOf, withBalances, type Booked, type PaymentRow } from "../entry-rows.ts";
+import {
+  chargeOf,
+  paymentOf,
+  withBalances,
+  type EntryWithoutBalance,
+  type PaymentRow,
+} from "../entry-rows.ts";
 import { createEndedCalls } from "./ended-calls.ts";
 
-type Place = Pick<Booked, "bookedAtMs" | "id"> & { readonly kind: EntryKind | undefined };
+type Place = Pick<EntryWithoutBalance, "bookedAtMs" | "id"> & { readonly kind: EntryKind | undefined };
 
 /** Whether enough is found is first asked after so many calls, then after twice as many. */
 const firstLook = 500;
@@ -36,10 +42,10 @@ export function createSqliteEntries(db: Database, books: PostedBooks): AccountBo
     accountId: string,
     end: Place | undefined,
     wanted: number,
-  ): { readonly found: Booked[]; readonly laterMicros: bigint } => {
-    let found: Booked[] = [];
+  ): { readonly found: EntryWithoutBalance[]; readonly laterMicros: bigint } => {
+    let found: EntryWithoutBalance[] = [];
     let laterMicros = 0n;
-    const take = (booked: Booked): void => {
+    const take = (booked: EntryWithoutBalance): void => {
       if (end && newestFirst(booked, end) <= 0) laterMicros += booked.amountMicros;
       else found.push(booked);
     };

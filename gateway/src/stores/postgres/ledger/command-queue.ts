@@ -10,7 +10,7 @@ import { isLockedAway, isPassing, toldAs } from "../server/failures.ts";
 import { CameLater, decideBatch, RunEnded, type Locking } from "./ledger-batch.ts";
 import { callIdOf, type CommandAnswer, type LedgerCommand } from "./ledger-command.ts";
 import type { Runs } from "./runs.ts";
-import { createWaitingLine, type Queued } from "./waiting-line.ts";
+import { createWaitingLine, type QueuedCommand } from "./waiting-line.ts";
 
 export interface QueueParts {
   readonly db: Database;
@@ -52,7 +52,7 @@ export function createCommandQueue(parts: QueueParts): CommandQueue {
   let hastyUntilMs = Number.NEGATIVE_INFINITY;
   /** The last failure since the last successful write; the cause given to callers who run out of patience. */
   let trouble: unknown;
-  let underWay: readonly Queued[] = [];
+  let underWay: readonly QueuedCommand[] = [];
   let underWaySinceMs = Number.NEGATIVE_INFINITY;
   let writing: Promise<void> | undefined;
   const known: Postable = { keys: new Map(), priceVersions: new Set() };
@@ -94,7 +94,7 @@ export function createCommandQueue(parts: QueueParts): CommandQueue {
 
   const isHasty = (): boolean => monotonicMs() < hastyUntilMs;
 
-  const writeBatch = async (batch: readonly Queued[], locking: Locking): Promise<boolean> => {
+  const writeBatch = async (batch: readonly QueuedCommand[], locking: Locking): Promise<boolean> => {
     underWay = batch;
     underWaySinceMs = monotonicMs();
     const failure = await failureOf(writeTogether(batch, locking));
@@ -112,7 +112,7 @@ export function createCommandQueue(parts: QueueParts): CommandQueue {
     line.refuseLate(trouble);
   };
 
-  const writeTogether = async (batch: readonly Queued[], locking: Locking): Promise<void> => {
+  const writeTogether = async (batch: readonly QueuedCommand[], locking: Locking): Promise<void> => {
     const due = notes.due();
     const decided = await db.decide((query) =>
       decideBatch(
@@ -130,7 +130,7 @@ export function createCommandQueue(parts: QueueParts): CommandQueue {
     trouble = undefined;
     onCommit(batch.length);
     notes.forget(due);
-    const left: Queued[] = [];
+    const left: QueuedCommand[] = [];
     for (const [at, queued] of batch.entries()) {
       const answer = decided[at];
       if (answer === undefined) throw new Error("A batch answers each of its commands.");
@@ -141,7 +141,7 @@ export function createCommandQueue(parts: QueueParts): CommandQueue {
     if (left.length > 0 && left.length === batch.length) await Bun.sleep(retryMs);
   };
 
-  const tell = ({ command, waiting, deadlineMs }: Queued, answer: CommandAnswer): void => {
+  const tell = ({ command, waiting, deadlineMs }: QueuedCommand, answer: CommandAnswer): void => {
     if ("failure" in answer) return waiting.reject(answer.failure);
     if (command.kind === "hold") {
       if ("kind" in answer.result && answer.result.kind === "held") {
@@ -158,7 +158,11 @@ export function createCommandQueue(parts: QueueParts): CommandQueue {
   };
 
   /** Tries again what may pass, for as long as its callers wait; fails alone what fails by itself. */
-  const recover = async (error: unknown, batch: readonly Queued[], locking: Locking): Promise<void> => {
+  const recover = async (
+    error: unknown,
+    batch: readonly QueuedCommand[],
+    locking: Locking,
+  ): Promise<void> => {
     if (error instanceof RunEnded) {
       // Another process took this one for dead: what it held has been ended, or will be, and asking again says how. Or
       // somebody restored older books, which may not have the keys and prices that were seen.
@@ -179,7 +183,7 @@ export function createCommandQueue(parts: QueueParts): CommandQueue {
   };
 
   /** Goes on until a failure that may pass, such as a lost server: then all that are left are tried again together. */
-  const oneByOne = async (batch: readonly Queued[], locking: Locking): Promise<void> => {
+  const oneByOne = async (batch: readonly QueuedCommand[], locking: Locking): Promise<void> => {
     for (const [at, queued] of batch.entries()) {
       const failure = await failureOf(writeTogether([queued], locking));
       if (!failure) continue;
@@ -188,7 +192,7 @@ export function createCommandQueue(parts: QueueParts): CommandQueue {
     }
   };
 
-  const fail = (batch: readonly Queued[], error: unknown): void => {
+  const fail = (batch: readonly QueuedCommand[], error: unknown): void => {
     for (const { waiting } of batch) waiting.reject(toldAs(error));
     if (batch.length === 0) onLostNote(error);
   };

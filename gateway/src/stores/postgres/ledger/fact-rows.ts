@@ -22,7 +22,7 @@ import {
 } from "./hold-rows.ts";
 
 /** What a batch is about. */
-export interface Wanted {
+export interface WantedFacts {
   /** All that are charged or held for. */
   readonly accountIds: readonly string[];
   /** Calls that are held, noted or ended. */
@@ -33,7 +33,7 @@ export interface Wanted {
   readonly taskCallIds: readonly string[];
 }
 
-export const nothingWanted: Wanted = {
+export const nothingWanted: WantedFacts = {
   accountIds: [],
   callIds: [],
   holds: [],
@@ -64,7 +64,7 @@ export interface FactRows {
   readonly present: readonly { readonly id: string }[];
 }
 
-export function readFactRows(query: Query, wanted: Wanted, lock: Lock): Promise<FactRows> {
+export function readFactRows(query: Query, wanted: WantedFacts, lock: Lock): Promise<FactRows> {
   const { accountIds, callIds, holds } = wanted;
   const wantedKeys = wantedKeysOf(holds);
   const grantIds = holds.flatMap(({ grant }) => grant?.id ?? []);
@@ -156,7 +156,11 @@ export interface CallRow extends HeldRow {
   unit_prices: string;
 }
 
-const readTasks = (query: Query, { taskIds, taskCallIds }: Wanted, lock: Lock): Promise<readonly TaskRow[]> =>
+const readTasks = (
+  query: Query,
+  { taskIds, taskCallIds }: WantedFacts,
+  lock: Lock,
+): Promise<readonly TaskRow[]> =>
   taskIds.length + taskCallIds.length === 0
     ? noRows
     : query(

@@ -15,7 +15,7 @@ import {
   type FactRows,
   type Lock,
   type TaskRow,
-  type Wanted,
+  type WantedFacts,
 } from "./fact-rows.ts";
 
 /** Everything a batch is decided by. Each command that is decided changes it for the next one. */
@@ -64,7 +64,7 @@ interface TaskFacts {
 
 export async function readFacts(
   query: Query,
-  wanted: Wanted,
+  wanted: WantedFacts,
   { lock }: { readonly lock: Lock },
 ): Promise<LedgerFacts> {
   return factsOf(await readFactRows(query, wanted, lock));

@@ -35,7 +35,7 @@ interface Parts {
 }
 
 /** How many beats a run had, and since when it has been seen with no more. */
-interface Watched {
+interface WatchedRun {
   readonly beats: bigint;
   readonly sinceMs: number;
 }
@@ -43,7 +43,7 @@ interface Watched {
 export function createRuns({ db, wallMs, monotonicMs, deadAfterMs }: Parts): Runs {
   let current: bigint | undefined;
   let goingOn: Promise<void> | undefined;
-  let watched = new Map<bigint, Watched>();
+  let watched = new Map<bigint, WatchedRun>();
   let lookedAtMs = Number.NEGATIVE_INFINITY;
 
   const begin = async (nowMs: number): Promise<bigint> => {
@@ -78,7 +78,7 @@ export function createRuns({ db, wallMs, monotonicMs, deadAfterMs }: Parts): Run
     // Who could not look for a while knows nothing about that while.
     if (nowMs - lookedAtMs > deadAfterMs / 2) watched.clear();
     lookedAtMs = nowMs;
-    const seen = new Map<bigint, Watched>();
+    const seen = new Map<bigint, WatchedRun>();
     for (const { id, beats } of runs) {
       const before = watched.get(id);
       seen.set(id, before?.beats === beats ? before : { beats, sinceMs: nowMs });

@@ -3,7 +3,7 @@ import { InDoubt, StoreBusy } from "../../../ledger/store-errors.ts";
 import type { LedgerCommand } from "./ledger-command.ts";
 
 /** A command, and who waits for its answer. */
-export interface Queued {
+export interface QueuedCommand {
   readonly command: LedgerCommand;
   readonly waiting: PromiseWithResolvers<HoldResult | Resolved>;
   readonly deadlineMs: number;
@@ -16,16 +16,16 @@ export interface WaitingLine {
   readonly join: (command: LedgerCommand, patienceMs: number) => Promise<HoldResult | Resolved>;
   /** How many wait for their turn. */
   readonly waiting: () => number;
-  readonly takeNext: () => readonly Queued[];
+  readonly takeNext: () => readonly QueuedCommand[];
   /** They stand before all others, because they had their turn and it came to nothing. */
-  readonly putBack: (batch: readonly Queued[]) => void;
+  readonly putBack: (batch: readonly QueuedCommand[]) => void;
   /** These would have to wait for a locked account. They get a turn of their own, so that nobody waits with them. */
-  readonly postpone: (batch: readonly Queued[]) => void;
+  readonly postpone: (batch: readonly QueuedCommand[]) => void;
   readonly postponed: () => number;
   /** The command that was postponed first, and those that wait for the same account. */
-  readonly takePostponed: () => readonly Queued[];
+  readonly takePostponed: () => readonly QueuedCommand[];
   /** Drops the late ones: their callers are told now, or were before, and what they gave up must not come about later. */
-  readonly inTime: (batch: readonly Queued[], cause: unknown) => readonly Queued[];
+  readonly inTime: (batch: readonly QueuedCommand[], cause: unknown) => readonly QueuedCommand[];
   readonly refuseLate: (cause: unknown) => void;
 }
 
@@ -36,10 +36,10 @@ export function createWaitingLine(
   monotonicMs: () => number,
   waitsFor: (command: LedgerCommand) => string,
 ): WaitingLine {
-  let line: Queued[] = [];
-  let aside: Queued[] = [];
+  let line: QueuedCommand[] = [];
+  let aside: QueuedCommand[] = [];
 
-  const inTime = (batch: readonly Queued[], cause: unknown): Queued[] => {
+  const inTime = (batch: readonly QueuedCommand[], cause: unknown): QueuedCommand[] => {
     const nowMs = monotonicMs();
     return batch.filter((queued) => {
       if (queued.deadlineMs > nowMs) return true;
@@ -73,5 +73,5 @@ export function createWaitingLine(
   };
 }
 
-const refuse = ({ waiting, isInDoubt }: Queued, cause: unknown): void =>
+const refuse = ({ waiting, isInDoubt }: QueuedCommand, cause: unknown): void =>
   waiting.reject(isInDoubt ? new InDoubt({ cause }) : new StoreBusy({ cause }));

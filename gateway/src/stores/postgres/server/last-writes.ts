@@ -6,20 +6,20 @@ import { isInTheWay } from "./failures.ts";
  * its disk is full, or a privilege was taken back.
  */
 export interface LastWrites {
-  readonly succeeded: (what: Written) => void;
-  readonly failed: (what: Written, error: unknown) => void;
+  readonly succeeded: (what: WriteKind) => void;
+  readonly failed: (what: WriteKind, error: unknown) => void;
   /** Throws why nothing could be written. */
   readonly check: () => void;
 }
 
 /** Money, or a sign of life. */
-type Written = "decision" | "beat";
+type WriteKind = "decision" | "beat";
 
 /** Who is sent no calls has no money to write, and would never find out that it could. */
 const rememberedMs = 10_000;
 
 export function createLastWrites(monotonicMs: () => number): LastWrites {
-  const failures = new Map<Written, { readonly error: unknown; readonly atMs: number }>();
+  const failures = new Map<WriteKind, { readonly error: unknown; readonly atMs: number }>();
   return {
     succeeded: (what) => {
       // A beat needs no new room, so it says nothing about money.

@@ -22,12 +22,12 @@ interface Parts extends OpeningEvents {
   readonly onProgress: (rows: number) => void;
 }
 
-interface Opened {
+interface OpenedNewBooks {
   readonly books: NewBooks;
   readonly close: () => Promise<void>;
 }
 
-export async function openNewBooks(opening: Parts): Promise<Opened> {
+export async function openNewBooks(opening: Parts): Promise<OpenedNewBooks> {
   const { url, monotonicMs, idleInTransactionMs, onBroughtForward, ...parts } = opening;
   const db = openDatabase({ url, monotonicMs, connectionsMax: 2, idleInTransactionMs });
   try {

@@ -1,11 +1,11 @@
 import type { Database } from "bun:sqlite";
 import type { DiskPace } from "./disk-pace.ts";
 import { isBroken, isBusy, toldAs } from "./failures.ts";
-import type { Queued } from "./queued-write.ts";
+import type { QueuedWrite } from "./queued-write.ts";
 
 /** What shares a transaction. */
 export interface Batch {
-  readonly writes: readonly Queued[];
+  readonly writes: readonly QueuedWrite[];
   /** Nobody waits for these. */
   readonly riders: readonly Rider[];
 }
@@ -85,7 +85,7 @@ export function createBatchCommit(parts: TransactionParts, pace: DiskPace): Batc
 
   const commitOneByOne: BatchCommit["commitOneByOne"] = ({ writes, riders }) => {
     const ridersLeft: Rider[] = [];
-    const writesLeft: Queued[] = [];
+    const writesLeft: QueuedWrite[] = [];
     /** On a full disk they are many, and all for one reason. */
     let lost: Failure | undefined;
     for (const ride of riders) {

@@ -3,7 +3,7 @@ import { patienceOfCallersMs } from "../../patience.ts";
 import { createBatchCommit, isEmpty, type Batch, type Rider, type TransactionParts } from "./commit-batch.ts";
 import { DiskPace } from "./disk-pace.ts";
 import { isBroken, isBusy, isFull } from "./failures.ts";
-import { QueuedWrite, type Queued } from "./queued-write.ts";
+import { PromisedWrite, type QueuedWrite } from "./queued-write.ts";
 
 /** Runs writes together: whatever the event loop brings, turn after turn, shares one transaction and one fsync. */
 export interface GroupCommit {
@@ -13,9 +13,9 @@ export interface GroupCommit {
    */
   readonly run: <Result>(write: () => Result, patienceMs?: number) => Promise<Result>;
   /** As `run`, for what every call waits for: the same function for all of them, and what it is called with. */
-  readonly runWith: <Asked, Result>(
-    asked: Asked,
-    write: (asked: Asked) => Result,
+  readonly runWith: <Argument, Result>(
+    argument: Argument,
+    write: (argument: Argument) => Result,
     patienceMs?: number,
   ) => Promise<Result>;
   /** Joins the next transaction without anybody waiting for it; begins one of its own only when none comes for a while. */
@@ -56,7 +56,7 @@ export function createGroupCommit(parts: Parts): GroupCommit {
   const { patienceUsualMs = patienceOfCallersMs } = parts;
   const pace = new DiskPace(parts.monotonicMs);
   const { commit, commitUnsynced, commitOneByOne } = createBatchCommit(parts, pace);
-  let queue: Queued[] = [];
+  let queue: QueuedWrite[] = [];
   let riders: Rider[] = [];
   let state: State = "idle";
   /** How many turns the queue has been waited for, and how long it was at the last of them. */
@@ -64,8 +64,8 @@ export function createGroupCommit(parts: Parts): GroupCommit {
   let queuedBefore = 0;
   let riderTimer: NodeJS.Timeout | undefined;
 
-  const runWith: GroupCommit["runWith"] = (asked, write, patienceMs = patienceUsualMs) => {
-    const queued = new QueuedWrite(asked, write, patienceMs);
+  const runWith: GroupCommit["runWith"] = (argument, write, patienceMs = patienceUsualMs) => {
+    const queued = new PromisedWrite(argument, write, patienceMs);
     queue.push(queued);
     gatherSoon();
     return queued.answer;

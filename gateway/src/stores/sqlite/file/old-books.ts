@@ -66,13 +66,13 @@ interface Parts extends OpeningEvents {
   readonly wallMs: () => number;
 }
 
-interface Held {
+interface HeldOldBooks {
   readonly books: OldBooks;
   readonly release: () => void;
 }
 
 /** Holds the server's place, so that nobody serves from the file meanwhile. */
-export async function openOldBooks(givenPath: string, { wallMs, ...events }: Parts): Promise<Held> {
+export async function openOldBooks(givenPath: string, { wallMs, ...events }: Parts): Promise<HeldOldBooks> {
   const path = realPathOf(givenPath);
   const name = resolve(givenPath);
   await checkData({ name, hasData: async () => isThere(path) });

@@ -1,5 +1,5 @@
 /** A write that waits for its transaction, whatever it is called with and results in. */
-export interface Queued {
+export interface QueuedWrite {
   /** Writes inside the open transaction, and keeps the result. */
   readonly run: () => void;
   /** Tells the result of the last run to whoever waits for it. */
@@ -12,18 +12,18 @@ export interface Queued {
   readonly isLate: (nowMs: number) => boolean;
 }
 
-/** A write as it is queued: every call has one for its hold and one for its end. */
-export class QueuedWrite<Asked, Result> implements Queued {
-  readonly #asked: Asked;
-  readonly #write: (asked: Asked) => Result;
+/** A write whose result somebody waits for: every call has one for its hold and one for its end. */
+export class PromisedWrite<Argument, Result> implements QueuedWrite {
+  readonly #argument: Argument;
+  readonly #write: (argument: Argument) => Result;
   readonly #waiting = Promise.withResolvers<Result>();
   readonly #patienceMs: number;
   #deadlineMs: number | undefined;
   /** Set by `run`, which comes before `tell`. */
   #result!: Result;
 
-  constructor(asked: Asked, write: (asked: Asked) => Result, patienceMs: number) {
-    this.#asked = asked;
+  constructor(argument: Argument, write: (argument: Argument) => Result, patienceMs: number) {
+    this.#argument = argument;
     this.#write = write;
     this.#patienceMs = patienceMs;
   }
@@ -33,7 +33,7 @@ export class QueuedWrite<Asked, Result> implements Queued {
   }
 
   run(): void {
-    this.#result = this.#write(this.#asked);
+    this.#result = this.#write(this.#argument);
   }
 
   tell(): void {

@@ -21,7 +21,7 @@ export interface Claims {
   /** False when nobody has the key; nearly always false then. Only inside a transaction, which knows what others wrote. */
   readonly mayHave: (accountId: string, keyHash: Uint8Array) => boolean;
   /** The call that took the key last, however long ago it ended. */
-  readonly find: (accountId: string, keyHash: Uint8Array) => Claimed | undefined;
+  readonly find: (accountId: string, keyHash: Uint8Array) => ClaimedKey | undefined;
   /** Inside a transaction: forgets keys of calls that ended before, the oldest first, and about as many as asked for. */
   readonly forget: (endedBeforeMs: number, most: number) => void;
   /** Reads what memory has to know, so that the first who brings a key need not wait for it. */
@@ -34,7 +34,7 @@ export interface Claims {
 
 type Claimant = Pick<HeldCall, "callId" | "accountId" | "createdAtMs">;
 
-interface Claimed {
+interface ClaimedKey {
   readonly callId: string;
   readonly fingerprint: Uint8Array;
 }
