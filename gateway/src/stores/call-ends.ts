@@ -34,9 +34,9 @@ export interface Evidence extends Pick<Ending, "used" | "usageSource" | "valuePi
 export const nothingUsed: Evidence = { state: "released", used: {}, usageSource: "none", valuePico: 0n };
 
 /**
- * What a call is charged by whose end nobody saw. A stream had delivered what was noted last: that is what it costs. Any
- * other call may have been sent, whatever its row says. Its caller never got an answer, and without an answer there is
- * no evidence to charge by: the hold goes back and the operator bears the doubt.
+ * What a call is charged by when nobody saw its end. A stream costs what it had delivered when that was last noted. Any other
+ * call may have been sent, whatever its row says; but its caller never got an answer, and without an answer there is no
+ * evidence to charge by: the hold goes back and the operator bears the doubt.
  */
 export function evidenceOf({ progress, unit_prices: unitPrices }: ProgressRow): Evidence {
   if (progress === null) return nothingUsed;

@@ -2,13 +2,13 @@
 
 import type { CallState } from "../ledger/call-record.ts";
 
-/** Where a list begins that begins with the newest call. */
+/** The beginning of a list that starts with the newest call. */
 export const behindAllIds = "\u{10FFFF}";
 
-/** So many calls are looked at for one page of those that fit a filter; whoever wants more goes on from there. */
+/** How many calls are looked at for one page that a filter selects. Whoever wants more goes on from there. */
 export const lookedThroughUsualMax = 5_000;
 
-/** Calls in these are few at any time, so whoever looks for them need not look through all the others. */
+/** Few calls are in these states at any time, so they are found without looking through all the others. */
 export const openStates: ReadonlySet<CallState> = new Set(["held", "dispatched", "unknown"]);
 
 /** How a call stands: nobody knows of one whose task was lost, though its row says that it was held or sent. */

@@ -51,7 +51,7 @@ interface ServingEvents extends OpeningEvents {
 export const broughtForward = ({ from, to }: Parameters<OpeningEvents["onBroughtForward"]>[0]): string =>
   `the data was brought forward from schema ${from} to ${to}`;
 
-/** In the wrong folder a command would succeed over nothing, and a nightly backup be empty for months. */
+/** Without this, a command in the wrong folder would succeed on nothing, and a nightly backup could be empty for months. */
 export async function checkData({ name, hasData }: Pick<DataPlace, "name" | "hasData">): Promise<void> {
   if (await hasData()) return;
   throw new Error(

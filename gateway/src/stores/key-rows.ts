@@ -46,7 +46,7 @@ export const keyColumns = `
   id, account_id, name, scope, budget_micros, budget_window, allowed_models, allowed_operations, created_at_ms,
   expires_at_ms, revoked_at_ms`;
 
-/** Of `key` joined with its `account`. */
+/** The columns of a credential, from `key` joined with its `account`. */
 export const credentialColumns = `
   key.id AS key_id, key.account_id, key.scope, account.tier, account.plan_multiplier_ppm, account.suspended,
   key.revoked_at_ms, key.expires_at_ms, key.budget_micros, key.budget_window, key.allowed_models, key.allowed_operations,

@@ -13,7 +13,7 @@ export interface ImmediateLimiter extends Limiter {
   readonly look: (want: Want) => Standing;
 }
 
-/** The limiter of a single process. What fell silent for a minute is forgotten. */
+/** The limiter of a single process. It forgets limits that nobody used for a minute. */
 export function createMemoryLimiter(monotonicMs: () => number): ImmediateLimiter {
   const minutes = new Map<string, SlidingMinute>();
   /** Holders of each slot and when their leases end. */

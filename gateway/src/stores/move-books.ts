@@ -10,7 +10,7 @@ export interface TableRows {
 /** Books that are to move. Nobody serves them. */
 export interface OldBooks {
   readonly name: string;
-  /** Of the secret that they were written under; undefined where there was none yet. */
+  /** The fingerprint of the secret that they were written under; undefined where there was none yet. */
   readonly fingerprint: string | undefined;
   /** The move that they are closed for, should one have broken off. */
   readonly begun: BegunMove | undefined;
@@ -36,7 +36,7 @@ export interface NewBooks {
   readonly name: string;
   /** What the place is by its own account: it may be called by several names, and several by one. */
   readonly place: string;
-  /** Of the secret that they will be read under. */
+  /** The fingerprint of the secret that they will be read under. */
   readonly fingerprint: string;
   /** Whether a move has arrived. Nothing of it arrives later when the answer is no. */
   readonly hasTaken: (moveId: string) => Promise<boolean>;

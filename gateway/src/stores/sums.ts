@@ -156,7 +156,7 @@ function boundIn(bounds: BoundSums[], startMs: number): BoundSums {
   return bound;
 }
 
-/** Just behind whatever does not start later; looked for from the end, because time goes on. */
+/** The place behind all that do not start later; searched from the end, because most additions are recent. */
 function placeIn<Kept>(list: readonly Kept[], start: number, startOf: (kept: Kept) => number): number {
   let at = list.length;
   for (let last = list[at - 1]; last !== undefined && startOf(last) > start; last = list[at - 1]) at--;

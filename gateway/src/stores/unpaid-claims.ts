@@ -5,11 +5,11 @@ import type { EarlierCall, IdempotencyClaim } from "../ledger/ledger.ts";
 export interface UnpaidClaimRow {
   readonly id: string;
   readonly fingerprint: Uint8Array;
-  /** A link ends when nobody can agree to it any more; an application has, when it was filed. */
+  /** A link ends when nobody can agree to it any more; an application ends when it is filed. */
   readonly ended_at_ms: bigint;
 }
 
-/** Which of those that were found still has the key, and what a repetition is told: it was done when it was written down. */
+/** What a repetition is told, if one of the found requests still has the key: it was done when it was written down. */
 export function earlierUnpaid(
   found: readonly UnpaidClaimRow[],
   { fingerprint }: IdempotencyClaim,

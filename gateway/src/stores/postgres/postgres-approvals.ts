@@ -114,7 +114,7 @@ const sql = {
             ORDER BY created_at_ms, id`,
   marks: `SELECT approval_id, digest, cap_micros, expected_micros FROM approval_item
           WHERE approval_id = ANY($1::text[]) ORDER BY approval_id, position`,
-  // Of two clocks the later one counts.
+  // Where two clocks differ, the later one counts.
   prolong: "UPDATE approval SET expires_at_ms = greatest(expires_at_ms, $1) WHERE id = $2",
   insert: `INSERT INTO approval (id, account_id, key_id, grant_id, asker, created_at_ms, expires_at_ms)
            VALUES ($1, $2, $3, $4, $5, $6, $7)`,

@@ -60,8 +60,8 @@ const selectFrom = (calls: string): string => `
          http_status, attempts, call.created_at_ms, settled_at_ms
   FROM ${calls} JOIN price ON price.version = call.price_version`;
 
-// The account; before which call, and from which on. Asked for an account and its newest ids apart from each other,
-// Postgres may walk along the ids of all accounts until it has met enough of this one.
+// The account; before which call, and from which on. Asked for an account and, apart from it, for the newest ids, Postgres
+// may walk along the ids of all accounts until it has met enough of this one.
 const inSpan = "(account_id, id) < ($1, $2) AND (account_id, id) >= ($1, $3)";
 /** Operation, state, key, model and outcome, where they matter. */
 const fits = `($4::text IS NULL OR call.operation_id = $4) AND ($5::text IS NULL OR ${stateNow} = $5)

@@ -13,16 +13,16 @@ import { bucketWidthsSeconds } from "../usage-buckets.ts";
 import type { Database } from "./server/database.ts";
 import type { Query } from "./server/query.ts";
 
-/** Where a page begins: what was booked before it, is on it. */
+/** Where a page begins. It shows what was booked before that. */
 interface Place {
   readonly atMs: number;
-  /** Of its kind, among those that are booked in the same millisecond. */
+  /** Where its kind comes among the entries of one millisecond. */
   readonly rank: number;
   readonly id: string;
 }
 
 const newest: Place = { atMs: Number.MAX_SAFE_INTEGER, rank: 0, id: "" };
-/** Whoever has seen enough has read this many too many at most. */
+/** Page size of the read: whoever stops early has read at most this many too many. */
 const readAtOnce = 1_000;
 
 /** The entries of an account with the balances between them, of one moment, however much others write meanwhile. */

@@ -99,7 +99,7 @@ export function createPostgresKeys(db: Database): KeyBook {
   };
 }
 
-/** Before the key: in this order all do who have both. */
+/** Locked before the key: everybody who locks both does so in this order. */
 const lockAccountOf = (query: Query, keyId: string): Promise<unknown> =>
   query("SELECT id FROM account WHERE id = (SELECT account_id FROM key WHERE id = $1) FOR NO KEY UPDATE", [
     keyId,
@@ -108,7 +108,7 @@ const lockAccountOf = (query: Query, keyId: string): Promise<unknown> =>
 /** Whoever changes a key by what it was waits for whoever changes it now, so that no rotation outlives a revocation. */
 async function findToChange(query: Query, keyId: string): Promise<Key | undefined> {
   await query("SELECT id FROM key WHERE id = $1 FOR NO KEY UPDATE", [keyId]);
-  // Only a statement that begins when the lock is there sees the secrets of the one before.
+  // Only a statement that begins under the lock sees the secrets that the previous holder wrote.
   return findKey(query, keyId);
 }
 
@@ -120,7 +120,7 @@ async function findKey(query: Query, keyId: string): Promise<Key | undefined> {
 // Written by the statement below, from the columns of this very type.
 const wholeKeyOf = (row: WholeKeyRow): Key => keyOf(row, JSON.parse(row.secrets ?? "[]") as SecretRow[]);
 
-/** Of secrets made in the same millisecond, the one that was not rotated is the newest. */
+/** When several secrets were made in the same millisecond, the one that was not rotated is the newest. */
 const wholeKey = `
   SELECT ${keyColumns},
          (SELECT json_agg(secret ORDER BY created_at_ms DESC, expires_at_ms DESC NULLS FIRST)::text

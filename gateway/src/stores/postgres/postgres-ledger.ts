@@ -60,14 +60,14 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
 
   const beatOnce = async (): Promise<void> => {
     await runs.beat();
-    // Not waited for: the accounts of the dead may be busy for longer than the living may be silent.
+    // Not waited for: accounts of dead processes may be locked for longer than this one may go without a beat.
     tidying ??= tidyUp()
       .catch(onLostNote)
       .finally(() => (tidying = undefined));
   };
 
   const tidyUp = async (): Promise<void> => {
-    // Also what others found dead, and did not live to end.
+    // Also what another process found left behind, and died before it could end it.
     if (await isAnythingLeft(db)) onRecovered(await endWhatIsLeft(db, queue.release, wallMs()));
     if (monotonicMs() - forgotAtMs < forgetEveryMs) return;
     forgotAtMs = monotonicMs();

@@ -54,7 +54,7 @@ export function postgresPlace(url: string, monotonicMs: () => number): DataPlace
 
 const connectionsOfPeopleMax = 2;
 
-/** The driver's words name neither the server nor the database, and who reads them has to mend one of them. */
+/** The driver's words name neither the server nor the database, and the reader has to mend one of the two. */
 export async function naming<Opened>(name: string, open: () => Promise<Opened>): Promise<Opened> {
   try {
     return await open();
@@ -63,7 +63,7 @@ export async function naming<Opened>(name: string, open: () => Promise<Opened>):
   }
 }
 
-/** Whoever waits for a store in vain is told that it was busy; whoever opens it can mend what it was in truth. */
+/** Callers who wait in vain are told that the store was busy. Whoever opens it can mend the cause, so they are told that. */
 function whyNot(error: unknown): string {
   const { cause = error } = error instanceof NotWritten ? error : {};
   if (!isUnreached(cause)) return messageOf(cause);

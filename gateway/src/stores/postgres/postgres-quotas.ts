@@ -72,7 +72,7 @@ export function createPostgresQuotas(db: Database): QuotaBook {
   };
 }
 
-/** Of two who decide at once the second finds it decided. */
+/** When two decide at once, the second finds it decided. */
 async function decide(
   query: Query,
   decision: "approved" | "denied",

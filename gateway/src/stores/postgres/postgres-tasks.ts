@@ -37,7 +37,7 @@ export function createPostgresTasks(db: Database, currentRun: () => bigint | und
     begin: async (begun) => {
       const { taskId, state, upstream, upstreamTaskId, attempts, askedAtMs, nextPollAtMs } = begun;
       return insist(async (query) => {
-        // Of two nodes that were told the same id at once, the second looks when the first has written.
+        // When two nodes were told the same id at once, the second looks after the first has written.
         await query("SELECT pg_advisory_xact_lock(hashtextextended($1, $2))", [
           `${upstream} ${upstreamTaskId}`,
           idLock,

@@ -13,7 +13,7 @@ export interface RedisConnection {
 interface Parts {
   readonly url: string;
   readonly monotonicMs: () => number;
-  /** 50 ms, unless a test has more time: Redis answers within one, and who has to wait longer is served better without. */
+  /** 50 ms unless a test says more. Redis answers within one; a caller who would wait longer is better served without it. */
   readonly answerWithinMs?: number;
   /** Told once, also when nobody was waiting for anything. Not when it was closed on purpose. */
   readonly onLost: (error: Error) => void;
@@ -21,7 +21,7 @@ interface Parts {
 
 /** Over TLS and a wide network; no call waits for it. */
 const connectWithinMs = 1_000;
-/** A look so late means that this process was busy, and the answer may be lying there unread. */
+/** When the check itself comes this late, the process was busy, and the answer may have arrived unread. */
 const lookLateMs = 10;
 
 /** The server was reached, and does not accept our credentials. */
@@ -104,7 +104,7 @@ export async function openRedisConnection(parts: Parts): Promise<RedisConnection
   };
 
   try {
-    // A first command, because only to a command the client says why a connection could not be made.
+    // The client says why a connection could not be made only in answer to a command, so a first one is sent.
     await within(connectWithinMs, client.send("PING", []));
   } catch (error) {
     client.close();

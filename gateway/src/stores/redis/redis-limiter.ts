@@ -103,6 +103,6 @@ function numbersOf(answer: unknown): number[] {
 const isUnknownScript = (error: unknown): boolean =>
   error instanceof Error && error.message.startsWith("NOSCRIPT");
 
-/** Names have spaces and whatever strangers are called by; keys are for people with a terminal too. */
+/** Names may have spaces and any letters of strangers; keys should also be readable and typable in a terminal. */
 const escaped = (name: string): string =>
   name.replace(/[^\w.:/-]/gu, (letter) => `%${letter.codePointAt(0)?.toString(16)}%`);

@@ -23,7 +23,7 @@ export interface SoftLimiter extends Limiter {
 
 interface Parts {
   readonly url: string;
-  /** Of this process and no other, without spaces. */
+  /** The name of this process alone, without spaces. */
   readonly node: string;
   readonly monotonicMs: () => number;
   readonly log: Log;
@@ -52,7 +52,7 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
   const redis = new URL(parts.url).host;
   /** How many nodes there were when Redis last said so. */
   let nodes = 1;
-  /** And when it last went away: what was taken here is returned by the same measure. */
+  /** How many there were when it last went away: what was taken here is returned by the same measure. */
   let nodesAlone = 1;
   const local = createLocalShare(createMemoryLimiter(monotonicMs), () => nodesAlone);
   /** Slots that were taken here, and never asked for in Redis. */
@@ -128,7 +128,7 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
     try {
       await limiter.bringBack(returns);
     } catch (error) {
-      // It may have been heard all the same, and only to free a slot may be repeated.
+      // Redis may have heard it all the same, and of all returns only freeing a slot may be repeated.
       owe(returns.filter(({ kind }) => kind === "slot"));
       throw error;
     }
@@ -178,7 +178,7 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
       if (!(taking instanceof Promise)) return taking;
       return taking.catch((error: unknown) => {
         lose(asked, error);
-        // It may be heard yet. What it takes of a rate is soon forgotten, but a place would be missing for long.
+        // Redis may still hear it. What it takes of a rate is soon forgotten, but a slot would be missing for long.
         const slots = wants.filter((want) => want.kind === "slot");
         owe(slots.map(({ name, holder }) => ({ kind: "slot", name, holder })));
         return takeHere(wants, true);

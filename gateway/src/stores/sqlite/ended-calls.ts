@@ -25,7 +25,7 @@ export interface EndedCall extends CountedCall {
   readonly settled_at_ms: bigint;
 }
 
-/** Whoever has seen enough has read this many too many at most. */
+/** Page size of the read: whoever stops early has read at most this many too many. */
 const readAtOnce = 1_000;
 
 export function createEndedCalls(db: Database): EndedCalls {

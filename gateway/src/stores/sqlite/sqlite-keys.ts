@@ -113,7 +113,7 @@ function prepare(db: Database) {
       `SELECT ${keyColumns} FROM key WHERE account_id = ?1 ORDER BY created_at_ms, id`,
     ),
     secrets: db.query<SecretRow, [string]>(
-      // Of two of one millisecond the one that does not end is the newer.
+      // When two were made in one millisecond, the one that does not end is the newer.
       `SELECT last4, created_at_ms, expires_at_ms FROM key_secret WHERE key_id = ?1
        ORDER BY created_at_ms DESC, expires_at_ms DESC NULLS FIRST`,
     ),

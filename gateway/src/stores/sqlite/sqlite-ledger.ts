@@ -106,7 +106,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
     return heldResult;
   };
 
-  /** What begins or is used up with the call names its row, so that is written first. */
+  /** Tasks and used approvals refer to the row of the call, so that row is written first. */
   const holdForMore = (request: HoldRequest): void => {
     journal.post();
     if (request.task) tasks.insert(request.task, request);
@@ -139,7 +139,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
   const settle = (settlement: Settlement): Resolved => end(settlement, "settled");
 
   const release = (ending: Release): Resolved => {
-    // A hold that never came about needs no release; whoever doubts it may ask.
+    // A hold that never came about needs no release. Whoever is in doubt about it may ask for one.
     if (!openCalls.has(ending.callId) && !journal.knows(ending.callId)) return neverHeld;
     const { state, ...evidence } = ending.outcome === "unknown" ? progressOf(ending.callId) : nothingUsed;
     const resolved = end({ ...evidence, ...ending }, state);
@@ -201,7 +201,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
   /** Repeatable: when the transaction is rolled back for somebody else's fault, the same marks ride again. */
   const markAll = (marks: ReturnType<DispatchMarks["all"]>): void => {
     for (const [callId, atMs] of marks) {
-      // Those that have ended meanwhile said it with their end.
+      // The ends of calls that have ended meanwhile said when they were sent.
       if (dispatchMarks.find(callId) === undefined) continue;
       const call = openCall(callId);
       if (call) journal.dispatch(call, atMs);
@@ -246,7 +246,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
   };
 }
 
-/** Most calls end sooner; their end then says when they were sent without a line of its own for that. */
+/** Most calls end sooner, and their end says when they were sent: no line is written for that alone. */
 const markAfterMs = 100;
 
 const earlier = (call: CallRow): Resolved =>

@@ -10,16 +10,16 @@ export interface CallNotes {
   readonly drop: (callId: string) => void;
   /** Whether any are to be written now, even if nothing else is. */
   readonly areDue: () => boolean;
-  /** What goes with a transaction that is written now. */
+  /** The notes to write with the transaction that begins now. */
   readonly due: () => WrittenNotes;
   /** These have been written. */
   readonly forget: (written: WrittenNotes) => void;
-  /** All are due now, and nobody will be told so. */
+  /** Makes all notes due now, without telling anybody. */
   readonly hurry: () => void;
 }
 
 interface WrittenNotes {
-  /** How often their time had come when they were taken. */
+  /** The value of `timesCome` when they were taken. */
   readonly times: number;
   readonly dispatched: ReadonlyMap<string, number>;
   readonly progress: ReadonlyMap<string, Quantities>;
@@ -30,7 +30,7 @@ const dueAfterMs = 100;
 export function createCallNotes(onDue: () => void): CallNotes {
   const dispatched = new TransitMap<number>();
   const progress = new Map<string, Quantities>();
-  /** How often the time of all that was noted has come, and of how many of these times everything is written. */
+  /** How often notes have become due, and up to which of these times all of them are written. */
   let timesCome = 0;
   let timesWritten = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -60,13 +60,13 @@ export function createCallNotes(onDue: () => void): CallNotes {
     drop: (callId) => {
       dispatched.delete(callId);
       progress.delete(callId);
-      // What comes next has its own time.
+      // The next note becomes due on its own.
       if (isEmpty()) timesWritten = timesCome;
     },
     areDue: () => isTime() && !isEmpty(),
     due: () => ({
       times: timesCome,
-      // Most calls end before their time, and their ends say when they were sent.
+      // Most calls end before they are due, and their ends say when they were sent.
       dispatched: new Map(isTime() ? dispatched.entries() : []),
       progress: new Map(progress),
     }),
@@ -75,7 +75,7 @@ export function createCallNotes(onDue: () => void): CallNotes {
       // What was noted meanwhile is newer, and stays.
       for (const [callId, used] of written.progress)
         if (progress.get(callId) === used) progress.delete(callId);
-      // Whoever's time came meanwhile is still to be written.
+      // Notes that became due meanwhile are still to be written.
       timesWritten = written.times;
     },
     hurry: () => {

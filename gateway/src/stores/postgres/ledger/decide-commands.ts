@@ -60,7 +60,7 @@ export interface Postable {
 export interface KnownKey {
   /** From its first budget on, and for ever. */
   readonly countsDays: boolean;
-  /** How many keys of its account had begun to when this one was looked at; it may be one that came later. */
+  /** How many keys of its account counted their days when this one was read. If there are more now, this may be one of them. */
   readonly budgetsBegun: bigint;
 }
 
@@ -166,12 +166,12 @@ export function decideCommands(
 
   const release = (ending: Release): Resolved => {
     const call = facts.calls.get(ending.callId);
-    // A hold that never came about needs no release; whoever doubts it may ask.
+    // A hold that never came about needs no release. Whoever is in doubt about it may ask for one.
     if (!call) return neverHeld;
     const { state, ...evidence } = ending.outcome === "unknown" ? evidenceOf(call) : nothingUsed;
     const resolved = end({ ...evidence, ...ending }, state);
     if (resolved.first && ending.abandonsTask) abandonTask(ending);
-    // Who took this process for dead could not tell whether the call was sent; who had it to send can.
+    // Another process that took this one for dead could not tell whether the call was sent. This one can.
     const isUnknown = call.state === "released" && call.outcome === "unknown";
     if (!resolved.first && isUnknown && ending.freed) freeKey(call.held, ending.freed.keyHash);
     if ((resolved.first || isUnknown) && ending.freedApprovalId !== undefined)
@@ -189,7 +189,7 @@ export function decideCommands(
     changes.approvalsFreed.push({ id, callId });
   };
 
-  /** Ends a task whose creation never left; only who had it to send knows that, whatever others took it for meanwhile. */
+  /** Ends a task whose creation was never sent. Only its sender knows that, so it does not matter what others took it for. */
   const abandonTask = ({ callId, settledAtMs }: Release): void => {
     for (const [taskId, task] of facts.tasks) {
       if (task.callId !== callId || !task.isUnheardOf || task.isEnded) continue;

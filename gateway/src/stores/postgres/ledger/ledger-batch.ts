@@ -64,7 +64,7 @@ export async function decideBatch(
     readFacts(query, wanted, { lock: locking === "skip" ? "skip" : "wait" }),
     learnPostable(query, holds, batch.known),
   ]);
-  // A hold whose commit had broken off may have come since its account was looked for, and then nobody has locked that.
+  // A hold whose commit broke off may have come about since its account was looked for: nobody has locked that account.
   for (const callId of strangers) {
     const call = facts.calls.get(callId);
     if (call && !wanted.accountIds.includes(call.held.accountId)) throw new CameLater();
@@ -75,7 +75,7 @@ export async function decideBatch(
   return { result: decided, writes: writesOf(changes) };
 }
 
-/** Shared with other batches of the run, and in the way of whoever ends it; not in that of its signs of life. */
+/** The lock is shared with other batches of the run. It blocks whoever ends the run, but not its signs of life. */
 async function lockRun(query: Query, runId: bigint): Promise<void> {
   const [run] = await query<{ ended: boolean }>(
     "SELECT ended_at_ms IS NOT NULL AS ended FROM run WHERE id = $1 FOR KEY SHARE",
@@ -85,8 +85,8 @@ async function lockRun(query: Query, runId: bigint): Promise<void> {
 }
 
 /**
- * Calls to be released that are not there, and may still come: a hold whose commit broke off can be on its way in a
- * session that has not heard of it. It has a share of the run; whoever has all of it knows that nothing is on its way.
+ * Calls to be released that are not there, and may still come: a hold whose commit broke off can be under way in a session
+ * that has not noticed. Such a session shares the lock of the run, so whoever gets that lock alone knows there is none.
  */
 async function findDoubtful(
   query: Query,
@@ -108,7 +108,7 @@ async function learnPostable(
   holds: readonly HoldRequest[],
   { keys, priceVersions }: Postable,
 ): Promise<void> {
-  // Before anything is looked for: whoever of this batch is forgotten is looked at again.
+  // Forgotten before anything is read, so that what this batch needs of it is read again.
   for (const known of [keys, priceVersions]) if (known.size > knownMax) known.clear();
   const keyIds = unique(holds.map(({ keyId }) => keyId)).filter((id) => !keys.has(id));
   const versions = unique(holds.map(({ terms }) => terms.version)).filter((each) => !priceVersions.has(each));
@@ -139,7 +139,7 @@ async function learnPrices(query: Query, versions: readonly string[], known: Set
   for (const { version } of found) known.add(version);
 }
 
-/** Keys that may count their days by now, for all that was known of them when another one of their account began to. */
+/** Keys that did not count their days when they were read, and may do so now: some key of their account has begun to. */
 function outdatedKeys(holds: readonly HoldRequest[], facts: LedgerFacts, { keys }: Postable): string[] {
   const outdated = holds.filter(({ accountId, keyId, budget }) => {
     const key = budget ? undefined : keys.get(keyId);

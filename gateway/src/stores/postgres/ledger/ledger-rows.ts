@@ -30,7 +30,7 @@ export function writesOf(changes: Changes): Write[] {
   const write = (rows: readonly object[], statement: string): void => {
     if (rows.length > 0) writes.push({ statement, values: [jsonOf(rows), rows.length] });
   };
-  /** Those of the rows that still want it, or that nothing can keep from being written. */
+  /** As many of these rows as still apply: fewer are no failure. */
   const note = (rows: readonly object[], statement: string): void => {
     if (rows.length > 0) writes.push({ statement, values: [jsonOf(rows)] });
   };
@@ -81,13 +81,13 @@ export function writesOf(changes: Changes): Write[] {
   return writes;
 }
 
-/** Nobody looks at what came back before the commit is under way, so the server counts. */
+/** The commit is sent before anybody could look at the answer, so the server itself counts what was written. */
 const whole = (statement: string): string => `
   WITH written AS (${statement} RETURNING 1) SELECT check_written(count(*), $2) FROM written`;
 
 /**
- * Said of rows that were found by their names, and no way to find rows: a planner that takes a table for small would walk
- * over all that are so, and go on doing it when the table has grown.
+ * A condition on rows that are found by their names. Written so that no planner finds rows by it: one that takes a table for
+ * small would walk over all rows that fulfil it, and go on doing so when the table has grown.
  */
 const stillSo = (condition: string): string => `(${condition} OR given.id IS NULL)`;
 
@@ -207,7 +207,7 @@ const secondRow = ({ startSeconds, accountId, keyId, sums }: Bucket) => ({
   charged_micros: `${sums.chargedMicros}`,
 });
 
-/** Seconds travel, and the server makes the wider buckets of them: three quarters of the text would be the same again. */
+/** Only seconds are sent, and the server sums the wider buckets: sending those too would make the text four times as long. */
 const addToBuckets = `
   INSERT INTO usage_bucket (account_id, width_seconds, start_seconds, key_id, ${bucketFigures.join(", ")})
   SELECT account_id, width, second - second % width, key_id, ${bucketFigures.map((figure) => `sum(${figure})::bigint`).join(", ")}
@@ -229,7 +229,7 @@ const freeClaims = `
   WHERE claim.account_id = given.account_id AND claim.key_hash = decode(given.key_hash, 'hex')
     AND claim.call_id = given.call_id`;
 
-/** A key whose time is over may still be there; whoever brings it again has it then. */
+/** The row of a key whose time is over may still be there. Whoever brings the key again takes it over. */
 const takeClaims = whole(`
   INSERT INTO claim (account_id, key_hash, fingerprint, call_id, created_at_ms)
   SELECT account_id, decode(key_hash, 'hex'), decode(fingerprint, 'hex'), call_id, created_at_ms

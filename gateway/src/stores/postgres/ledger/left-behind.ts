@@ -4,7 +4,7 @@ import type { Database } from "../server/database.ts";
 
 const orphansAtOnce = 200;
 
-/** Ends the calls of runs that have ended, in the manner of a crash; says what that came to. */
+/** Ends the calls of ended runs as after a crash, and says what that came to. */
 export async function endWhatIsLeft(
   db: Database,
   release: (release: Release) => Promise<Resolved>,
@@ -52,7 +52,7 @@ export const isAnythingLeft = async (db: Database): Promise<boolean> => {
   return row?.left === true;
 };
 
-/** Says of tasks whose creation a dead process left open that they are lost, and ends its claims. */
+/** Marks tasks as lost whose creation a dead process left open, and ends its claims. */
 const loseTasks = (db: Database): Promise<number> =>
   db.write(async (query) => {
     await query(
@@ -77,7 +77,7 @@ const claimsLeft = `
   FROM task JOIN run ON run.id = lease_run_id
   WHERE run.ended_at_ms IS NOT NULL AND task.ended_at_ms IS NULL AND lease_until_ms > 0`;
 
-// Without a vendor's id, which is what the index of open tasks begins with.
+// No vendor has them yet, so they have no upstream; that column is asked too, because the index of open tasks begins with it.
 const creationsLeft = `
   FROM task JOIN call ON call.id = task.call_id JOIN run ON run.id = call.run_id
   WHERE run.ended_at_ms IS NOT NULL AND task.ended_at_ms IS NULL AND upstream IS NULL AND task.state = 'CREATING'`;

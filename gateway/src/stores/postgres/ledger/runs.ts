@@ -22,7 +22,7 @@ export interface Runs {
   readonly end: () => Promise<void>;
 }
 
-/** So long a run must stand still under the eyes of another before its process is taken for dead. */
+/** How long another process must see a run stand still before it takes its process for dead. */
 export const deadAfterUsualMs = 15_000;
 /** How often a process shows itself in that time: a few signs of life may be late or lost. */
 const beatsUntilDead = 7.5;
@@ -51,8 +51,8 @@ export function createRuns({ db, wallMs, monotonicMs, deadAfterMs }: Parts): Run
       const [row] = await query<{ id: bigint }>("INSERT INTO run (started_at_ms) VALUES ($1) RETURNING id", [
         nowMs,
       ]);
-      // Behind the insert, which waits for a migration under way: one that stood still must not go on in a schema it does
-      // not know.
+      // Checked after the insert, which waits for a migration under way: a process that stood still meanwhile must not go
+      // on in a schema it does not know.
       await checkVersion(query);
       return row?.id;
     });
@@ -60,7 +60,7 @@ export function createRuns({ db, wallMs, monotonicMs, deadAfterMs }: Parts): Run
     return (current = runId);
   };
 
-  /** Once for all who find out: calls held under a run that nobody keeps alive would be taken from their callers. */
+  /** One new run for all who find out. A run that nobody keeps alive would be ended, and its calls with it. */
   const goOnAfter = (endedRunId: bigint): Promise<void> => {
     if (current !== endedRunId) return goingOn ?? Promise.resolve();
     goingOn ??= begin(wallMs())
@@ -75,7 +75,7 @@ export function createRuns({ db, wallMs, monotonicMs, deadAfterMs }: Parts): Run
   /** Those whose beats have not grown for long enough, under looks that followed each other without a gap. */
   const watch = (runs: readonly { id: bigint; beats: bigint }[]): bigint[] => {
     const nowMs = monotonicMs();
-    // Who could not look for a while knows nothing about that while.
+    // A process that could not look for a while does not know who lived meanwhile.
     if (nowMs - lookedAtMs > deadAfterMs / 2) watched.clear();
     lookedAtMs = nowMs;
     const seen = new Map<bigint, WatchedRun>();

@@ -14,7 +14,7 @@ export interface Connections {
 }
 
 export interface ConnectionChoice {
-  /** Of its own for whoever decides, and for signs of life; one of many else. */
+  /** Deciding and beating have a connection of their own; anything else shares the pool. */
   readonly purpose?: "anything" | "deciding" | "beating";
   /** How long one statement may take. */
   readonly timeoutMs?: number;
@@ -31,7 +31,7 @@ export interface ConnectionOptions {
 const connectionsUsualMax = 12;
 /** A statement that takes longer is not waited for: the server, or the way to it, has stopped. */
 export const statementMs = 10_000;
-/** Transactions are short. Who waits longer for one is behind somebody who has stopped, and is not to stop others. */
+/** Transactions are short: whoever waits longer is behind a process that has stopped, and must not hold up others. */
 const lockMs = 1_000;
 const idleInTransactionUsualMs = 5_000;
 const connectSeconds = 3;
@@ -54,7 +54,7 @@ export function openConnections(options: ConnectionOptions): Connections {
     anything: connect(options, { max: Math.max(1, connectionsMax - 2), idleTimeout: idleSeconds }),
     // Each connection has to be told a statement before it can be asked, and plans it for itself.
     deciding: connect(options, { max: 1, idleTimeout: 0 }, onlyByName),
-    // Whoever waits behind calls whose connections are dead seems dead as well.
+    // Signs of life that wait behind calls on dead connections would make this process seem dead as well.
     beating: connect(options, { max: 1, idleTimeout: 0 }),
   };
 

@@ -50,7 +50,7 @@ interface WriteOptions {
   readonly evenInDoubt?: boolean;
   /** For statements that look at every row of a table. */
   readonly isLong?: boolean;
-  /** For work that has much else to do between its statements, and nobody to keep waiting. */
+  /** For work that pauses between its statements, and has locked nothing that others wait for. */
   readonly pauses?: boolean;
 }
 
@@ -229,7 +229,7 @@ const createInsist =
     }
   };
 
-/** As a template and with a value, because the driver sends nothing behind a plain text before that is answered. */
+/** As a template with a value: behind a plain text the driver sends nothing until that is answered. */
 const begin = (query: Query, connection: ReservedSQL): Promise<unknown> =>
   Promise.all([connection`BEGIN`.execute(), query(waitForDisk, ["on"])]);
 
@@ -254,7 +254,7 @@ async function writeAndCommit(
   // What the server says that it has done; the driver's types leave it open.
   const { command } = committed.value as { readonly command: string };
   if (command === "COMMIT" && failure === undefined) return;
-  // Whatever the driver has done to have something else committed than was sent: nobody knows what was written.
+  // The driver did something else than it was told, so nobody knows what was written.
   if (command === "COMMIT") throw new InDoubt({ cause: failure?.reason });
   throw failure?.reason ?? new Error("The server rolled back what it should have committed.");
 }

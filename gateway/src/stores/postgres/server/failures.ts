@@ -26,10 +26,10 @@ export class ReadOnlyServer extends Error {
   }
 }
 
-/** Whether somebody had what was wanted, for longer than anybody should. */
+/** Whether somebody else kept a lock for longer than anybody should. */
 export const isLockedAway = (error: unknown): boolean => sqlState(error) === "55P03";
 
-/** Whether it met somebody else's transaction. */
+/** Whether it was in the way of another transaction, or another in its way. */
 export const isInTheWay = (error: unknown): boolean => inTheWayStates.has(sqlState(error));
 
 /** Whether the server has as many connections as it takes, or as many of ours. */
@@ -54,7 +54,7 @@ export const isUnreached = (error: unknown): boolean => unreached.has(codeOf(err
 const isTurnedAway = (error: unknown): boolean =>
   sqlState(error).startsWith("28") || keptOutStates.has(sqlState(error)) || keptOut.has(codeOf(error));
 
-/** What everybody but the store need not know Postgres for. */
+/** Turns a Postgres error into one of ledger/store-errors.ts, so nobody else has to know the database. */
 export function toldAs(error: unknown): unknown {
   if (error instanceof NotWritten || error instanceof InDoubt) return error;
   if (sqlState(error) === "53100") return new StoreFull();

@@ -1,4 +1,4 @@
-/** Rows as one text that `json_to_recordset` takes: Postgres has no text with zero bytes or halves of characters in it. */
+/** Rows as one text for `json_to_recordset`. Postgres takes no zero bytes and no halves of characters in a text. */
 export const jsonOf = (rows: readonly object[]): string => {
   const text = JSON.stringify(rows);
   return perhapsBad.test(text)
@@ -14,5 +14,5 @@ export const soundText = (text: string): string =>
 export const hexOf = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
 
-/** JSON writes such characters out, and hardly any other text has these. */
+/** How JSON.stringify writes such characters; hardly any other text has these letters. */
 const perhapsBad = /\\u(?:0000|d[89a-f])/;

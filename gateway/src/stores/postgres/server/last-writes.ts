@@ -15,7 +15,7 @@ export interface LastWrites {
 /** Money, or a sign of life. */
 type WriteKind = "decision" | "beat";
 
-/** Who is sent no calls has no money to write, and would never find out that it could. */
+/** A node that is not ready gets no calls, so it has nothing to write and would never find out that it could again. */
 const rememberedMs = 10_000;
 
 export function createLastWrites(monotonicMs: () => number): LastWrites {

@@ -12,7 +12,7 @@ import type { Query } from "./query.ts";
 interface Parts extends OpeningEvents {
   readonly url: string;
   readonly name: string;
-  /** Of the secret that nodes will have. */
+  /** The fingerprint of the secret that nodes will have. */
   readonly fingerprint: string;
   readonly wallMs: () => number;
   readonly monotonicMs: () => number;

@@ -92,7 +92,7 @@ const copyInto = (db: Database, file: string): void =>
 interface Restore {
   readonly backup: string;
   readonly path: string;
-  /** Of the secret that this installation has; undefined where none was made yet. */
+  /** The fingerprint of the secret that this installation has; undefined where none was made yet. */
   readonly fingerprint: string | undefined;
   readonly nowMs: number;
   /** For who knows that the books of the data were moved, and wants those of the backup here all the same. */

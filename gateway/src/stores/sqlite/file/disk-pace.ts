@@ -1,11 +1,11 @@
-/** Longer than a commit takes on a disk of the machine's own, and as long as nobody notices to have waited. */
+/** Longer than a commit takes on a local disk, and too short for a caller to notice. */
 const slowMs = 1;
 /** One slow commit may have copied pages from the log, or lost its turn on a busy machine. */
 const slowInARowMin = 3;
 /** How soon to look again whether the disk is quick; the look itself keeps everybody waiting. */
 const looksEveryMs = 10_000;
 
-/** Whether the disk is so slow that nobody but those who wait for it should. */
+/** Whether the disk is so slow that only those who need it should wait for it, and nobody else. */
 export class DiskPace {
   readonly #monotonicMs: () => number;
   #slowInARow = 0;

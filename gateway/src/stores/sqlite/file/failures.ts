@@ -12,5 +12,5 @@ export function isBroken(error: unknown): boolean {
   return code.startsWith("SQLITE_IOERR") || code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB";
 }
 
-/** What everybody but the store need not know SQLite for. */
+/** Turns a SQLite error into one of ledger/store-errors.ts, so nobody else has to know the database. */
 export const toldAs = (error: unknown): unknown => (isFull(error) ? new StoreFull() : error);

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { codeOf } from "../../../platform/error-code.ts";
 
-/** Whoever may not look into the folder does not know that there is nothing in it. */
+/** Throws when the folder may not be read: that is not the same as nothing being in it. */
 export function isThere(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined;

@@ -25,7 +25,7 @@ export async function backUpInto({ path, folder, keep, nowMs }: KeptBackups): Pr
   const name = nameAt(nowMs);
   const earlier = namesIn(folder);
   await backUp(path, join(folder, name));
-  // By name and not by what sorts first: after a clock was set back the newest may bear an early date.
+  // Found by its own name and not by order: after a clock was set back the newest may bear an early date.
   const old = earlier.slice(0, Math.max(0, earlier.length - (keep - 1)));
   const deleted = [...leftBehind(folder, nowMs), ...old].map((one) => join(folder, one));
   for (const file of deleted) rmSync(file, { force: true });

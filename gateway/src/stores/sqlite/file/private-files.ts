@@ -20,12 +20,12 @@ export function openPrivateFolder(folder: string): void {
   });
 }
 
-/** Closes files to others that were made before; those that are not there are none. */
+/** Closes files that were made before to others. Missing ones are passed over. */
 export function closeFiles(files: readonly string[]): void {
   for (const file of files) unlessForbidden(() => closeToOthers(file));
 }
 
-/** Of a folder in which others have theirs, as in that for temporary files, nobody may be shut out. */
+/** Nobody may be shut out of a folder that others use too, such as the one for temporary files. */
 const isOursAlone = (folder: string): boolean =>
   (statSync(folder).mode & stickyBit) === 0 &&
   readdirSync(folder, { withFileTypes: true }).every((entry) => !entry.isDirectory());

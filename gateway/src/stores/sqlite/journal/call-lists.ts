@@ -35,7 +35,7 @@ const rowsMax = 16;
 const callsMax = 16_384;
 /** A move goes on with every commit, and should not take days where commits are small. */
 const movedLeast = 32;
-/** To add to a list dirties the pages around its end, however little comes: so all that an account has comes at once, in bounds. */
+/** Adding to a list dirties the pages around its end, however little it is: so all of an account is added at once, in bounds. */
 const pieceMax = 256;
 
 export function createCallLists(db: Database): CallLists {

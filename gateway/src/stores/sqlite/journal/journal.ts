@@ -49,7 +49,7 @@ export interface Journal {
  * which nobody else is served, whosever calls they are.
  */
 const linesUsualMax = 2_048;
-/** What few callers do adds up to few rows, and to post them takes as long for more lines; but after a crash all are read. */
+/** Lines of few callers add up to few rows, which take no longer for more lines. But after a crash all lines are read. */
 const linesOfFewMax = 4 * linesUsualMax;
 const rowsOfFewMax = 1_024;
 

@@ -3,7 +3,7 @@ import type { GroupCommit } from "../file/group-commit.ts";
 import type { Journal } from "./journal.ts";
 import type { Standings } from "./standings.ts";
 
-/** The books for everybody but the ledger, who keeps the journal: they always say everything. */
+/** The books for everybody but the ledger, which keeps the journal. They are always up to date. */
 export interface PostedBooks {
   /** Reads with nothing left to post. Nobody else writes meanwhile, so this is for what is read in a moment. */
   readonly read: <Found>(look: () => Found) => Promise<Found>;
@@ -15,7 +15,7 @@ export interface PostedBooks {
 
 /**
  * Between posting and looking a server rarely writes again: it found the file locked, and comes back after some
- * milliseconds. So many times in a row are no chance any more.
+ * milliseconds. This many times in a row are no coincidence any more.
  */
 const postingsMax = 50;
 

@@ -44,7 +44,7 @@ export interface Standings {
 /** What is kept in memory is bounded; reading it again costs little. */
 const standingsMax = 10_000;
 
-/** `post` brings the books up to date, where figures of the same lines are asked for in another way than before. */
+/** `post` brings the books up to date. It is needed when figures of unposted lines are asked for by another window. */
 export function createStandings(db: Database, post: () => void): Standings {
   const sql = prepare(db);
   const accounts = new Map<string, AccountStanding>();
