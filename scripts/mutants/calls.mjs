@@ -130,8 +130,8 @@ export const mutants = [
   {
     name: "another upstream is asked although the first may have done the work",
     file: "gateway/src/routing/may-repeat.ts",
-    find: "  if (neverSent(exchanged) || ",
-    replace: '  if (exchanged.kind === "no_answer" || ',
+    find: "  neverSent(exchanged) || ",
+    replace: '  exchanged.kind === "no_answer" || ',
     tests: ["test/upstreams/routing.test.ts"],
   },
   {

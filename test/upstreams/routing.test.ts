@@ -302,7 +302,7 @@ describe("the receipt of a call that runs tells what was tried for it so far", (
   });
 });
 
-test("no more than two upstreams are tried, however many there are", async () => {
+test("no more than two upstreams may fail a call, however many there are", async () => {
   const third = await openFinancial();
   const three = await open(`
 upstreams:
@@ -324,6 +324,29 @@ operations: { financial.metrics.snapshot: { via: [one, two, three] } }
   await three.close();
   await third.close();
 });
+
+test.each([401, 402, 403])(
+  "upstreams that certainly did nothing keep nobody from the next: none listens, then %d",
+  async (status) => {
+    const three = await open(`
+upstreams:
+${upstream("one", "openai", nobodyListens)}
+${upstream("two", "openai", model.a.url)}
+${upstream("three", "openai", model.b.url)}
+models: { gpt-x: { via: [one, two, three], ${price} } }
+`);
+    const account = await three.openAccount();
+    model.a.answerNext(error(status));
+    const response = await three.post(account, "/v1/chat/completions", chat);
+    expect(response.status).toBe(200);
+    expect((await three.receipt(account, response)).attempts).toMatchObject([
+      { upstream: "one", outcome: "unreachable" },
+      { upstream: "two", outcome: "key_rejected" },
+      { upstream: "three", outcome: "answered" },
+    ]);
+    await three.close();
+  },
+);
 
 test("an operation that must not happen twice goes to another upstream only if it never left", async () => {
   const writing = await openWriting(financial.a.url);

@@ -1,4 +1,4 @@
-// The rules of a second attempt: whether there may be one, and which of the two its caller is told of.
+// The rules of a further attempt: whether there may be one, and which of two its caller is told of.
 
 import { neverSent, type Exchanged, type HiddenFailure } from "../operation/exchanged.ts";
 import type { SoldOperation } from "../operation/operation.ts";
@@ -15,12 +15,15 @@ export function mayRepeat(
   { repeatable }: Pick<SoldOperation, "repeatable">,
 ): boolean {
   if (sandbox) return false;
-  // An upstream that refuses the operator's key or account did nothing either.
-  if (neverSent(exchanged) || exchanged.kind === "key_rejected") return true;
+  if (didNothing(exchanged)) return true;
   if (repeatable === false) return false;
   if (exchanged.kind === "answered") return failedInside.has(exchanged.hiddenFailure ?? exchanged.status);
   return exchanged.kind === "rate_limited";
 }
+
+/** Certainly: not a byte was sent, or the upstream refused the operator's key or account. */
+export const didNothing = (exchanged: Exchanged): boolean =>
+  neverSent(exchanged) || exchanged.kind === "key_rejected";
 
 /**
  * The vendor's own errors, told instead of any output. A 504 is not among them: the work may still go on. A 429 is met

@@ -8,7 +8,7 @@ import {
 } from "../../operation/exchanged.ts";
 import type { ActingFor, Upstream } from "../../operation/upstream.ts";
 import type { CallRefused } from "../../platform/refusals.ts";
-import { mayRepeat, moreTelling } from "../../routing/may-repeat.ts";
+import { didNothing, mayRepeat, moreTelling } from "../../routing/may-repeat.ts";
 import type { Pass } from "../../routing/upstream-health.ts";
 import { unused, verdictOf } from "../../routing/verdict.ts";
 import type { Call } from "../call.ts";
@@ -41,7 +41,9 @@ export const isStreaming = (attempted: Attempted): attempted is AttemptedStream 
   attempted.exchanged.kind === "streaming";
 
 /** Where two upstreams fail at once a third rarely helps, and the caller has waited for both. */
-const attemptsMax = 2;
+const failuresMax = 2;
+/** Those that did nothing are not among them, and answer soon; but one that cannot be reached may take seconds to show it. */
+const attemptsMax = 5;
 
 /**
  * Sends the call to its upstream, and to the next candidate only when the first certainly did nothing, or
@@ -59,6 +61,7 @@ export async function forward(
   let told: EndedAttempt | undefined;
   let turn: Turn | undefined = firstTurn;
   let acting = linked;
+  let failures = 0;
   while (turn) {
     const { prepared, pass, quota, takenAt }: Turn = turn;
     const { upstream } = prepared;
@@ -74,7 +77,8 @@ export async function forward(
     if (quota && neverSent(exchanged)) await gate.limiter.giveBack([quota], takenAt);
     attempts.push(noteAttempt(upstream, exchanged, startedAtMs, gate));
     told = moreTelling(told, { upstream, exchanged, pass });
-    if (attempts.length === attemptsMax) break;
+    if (!didNothing(exchanged)) failures++;
+    if (failures === failuresMax || attempts.length === attemptsMax) break;
     if (exchanged.kind === "link_rejected") {
       // A platform that did not accept the token did nothing, so even a write may be tried again with a new one.
       acting = await actAgain(acting, gate);
