@@ -86,6 +86,25 @@ describe("anthropic messages", () => {
     });
   });
 
+  test.each([
+    [{ type: "bash_20250124", name: "bash" }, { command: anyString }],
+    [
+      { type: "text_editor_20250728", name: "str_replace_based_edit_tool" },
+      { command: "view", path: anyString },
+    ],
+    [{ type: "computer_20250124", name: "computer", display_width_px: 9 }, { action: "screenshot" }],
+    [
+      { type: "memory_20250818", name: "memory" },
+      { command: "view", path: anyString },
+    ],
+  ])("calls a tool that its models know without a schema: %j", async (known, input) => {
+    const body = { ...base, messages: [{ role: "user", content: `Use ${known.name}.` }], tools: [known] };
+    expect((await createTestSandbox().ask("POST", path, { body })).json).toMatchObject({
+      stop_reason: "tool_use",
+      content: [{ type: "tool_use", name: known.name, input }],
+    });
+  });
+
   test("calls tools, several at once unless told not to", async () => {
     const { ask } = createTestSandbox();
     const body = { ...base, messages: spoken, tools: [tool("get_weather"), tool("get_time")] };
@@ -321,6 +340,8 @@ describe("anthropic errors", () => {
     [{ ...base, messages: [{ role: "assistant", content: [use] }, ...messages] }, "tool_result"],
     [{ ...base, temperature: 1.5 }, "temperature"],
     [{ ...base, tools: [{ name: "a" }] }, "tools.0"],
+    [{ ...base, tools: [{ type: "bash_20250124" }] }, "tools.0"],
+    [{ ...base, tools: [{ type: "web_search_20250305", name: "web_search" }] }, "tools.0"],
     [{ ...base, tool_choice: { type: "any" } }, "tool_choice"],
     [{ ...base, thinking: { type: "enabled", budget_tokens: 9 } }, "budget_tokens"],
     [{ ...base, thinking: { type: "enabled", budget_tokens: 4000 } }, "max_tokens"],

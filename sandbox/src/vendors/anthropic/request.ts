@@ -105,12 +105,29 @@ const markEnd = (turns: readonly Turn[], request: JsonObject): Turn[] =>
   turns.map((turn, n) => (n === turns.length - 1 ? { ...turn, ...cacheOf(request) } : turn));
 
 const isTool = (tool: unknown): boolean =>
-  isObject(tool) && isText(tool["name"]) && isObject(tool["input_schema"]);
+  isObject(tool) && isText(tool["name"]) && schemaOf(tool) !== undefined;
+
+/** Undefined for a tool without a schema that the vendor's models do not know either, or that it runs itself. */
+const schemaOf = ({ type = "custom", input_schema: schema }: JsonObject): JsonObject | undefined => {
+  if (isObject(schema)) return schema;
+  const [, known = ""] = /^(\w+)_\d{8}$/.exec(String(type)) ?? [];
+  return knownTools.get(known);
+};
+
+const properties = (members: JsonObject): JsonObject => ({ type: "object", properties: members });
+
+/** What the vendor's models know to write for tools that its callers run. */
+const knownTools: ReadonlyMap<string, JsonObject> = new Map([
+  ["bash", properties({ command: { type: "string" } })],
+  ["text_editor", properties({ command: { const: "view" }, path: { type: "string" } })],
+  ["memory", properties({ command: { const: "view" }, path: { type: "string" } })],
+  ["computer", properties({ action: { const: "screenshot" } })],
+]);
 
 const readTool = (tool: JsonObject): Tool => ({
   name: String(tool["name"]),
   ...(typeof tool["description"] === "string" ? { description: tool["description"] } : {}),
-  parameters: objectOr(tool["input_schema"]),
+  parameters: schemaOf(tool) ?? {},
   ...cacheOf(tool),
 });
 

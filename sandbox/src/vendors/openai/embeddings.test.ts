@@ -17,6 +17,21 @@ test("vectors have length one, the same every time, and nearer where words are s
   expect(await vectorsOf({ input: input[0] ?? "" })).toEqual([first ?? []]);
 });
 
+test("a model has the length of its vectors, and shortens them only", async () => {
+  for (const [model, length] of [
+    ["text-embedding-3-large", 3072],
+    ["text-embedding-3-small", 1536],
+  ] as const) {
+    expect((await vectorsOf({ model, input: "hello" }))[0]).toHaveLength(length);
+    expect((await vectorsOf({ model, input: "hello", dimensions: length }))[0]).toHaveLength(length);
+    const body = { model, input: "hello", dimensions: length + 1 };
+    expect(await createTestSandbox().ask("POST", path, { body })).toMatchObject({
+      status: 400,
+      json: { error: { param: "dimensions" } },
+    });
+  }
+});
+
 test("dimensions and base64 are obeyed, and say the same", async () => {
   const [floats] = await vectorsOf({ input: "hello", dimensions: 8 });
   const { json } = await createTestSandbox().ask("POST", path, {

@@ -7,8 +7,6 @@ import { isInteger, isListOf, isOptional, isText } from "../checks.ts";
 import { checkModel, error } from "./errors.ts";
 import type { VendorAnswer, VendorCall } from "../../vendor.ts";
 
-const dimensionsDefault = 1536;
-const dimensionsMax = 3072;
 const inputsMax = 2048;
 const placesPerTerm = 16;
 
@@ -16,9 +14,11 @@ export const embed = ({ body }: VendorCall): VendorAnswer => {
   const request = parseObject(body);
   if (request === undefined)
     return error(400, { message: "We could not parse the JSON body of your request." });
-  const { model, input, dimensions = dimensionsDefault, encoding_format: format } = request;
+  const { model, input, encoding_format: format } = request;
 
   if (!isText(model)) return error(400, { message: "you must provide a model parameter", param: "model" });
+  const dimensionsMax = dimensionsOf(model);
+  const { dimensions = dimensionsMax } = request;
   const inputs = readInputs(input);
   if (inputs === undefined) return error(400, { message: "'$.input' is invalid.", param: "input" });
   if (!isInteger(dimensions, 1, dimensionsMax))
@@ -40,6 +40,9 @@ export const embed = ({ body }: VendorCall): VendorAnswer => {
     billed: { input_tokens: tokens },
   };
 };
+
+/** What a model gives where nobody asks for less; more it does not. */
+const dimensionsOf = (model: string): number => (model.endsWith("-large") ? 3072 : 1536);
 
 interface Input {
   readonly terms: readonly string[];

@@ -40,6 +40,13 @@ describe("openai responses", () => {
     });
   });
 
+  test("every effort that official clients know is taken", async () => {
+    for (const effort of ["none", "minimal", "low", "medium", "high", "xhigh", "max"]) {
+      const body = { model: "any", input: "Hello", reasoning: { effort } };
+      expect([effort, (await createTestSandbox().ask("POST", path, { body })).status]).toEqual([effort, 200]);
+    }
+  });
+
   test("a limit leaves it incomplete, an effort adds reasoning", async () => {
     const { ask } = createTestSandbox();
     const body = { model: "any", input: "Hello there", max_output_tokens: 40, reasoning: { effort: "high" } };

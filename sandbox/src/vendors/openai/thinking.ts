@@ -8,6 +8,7 @@ const tokensByEffort: Readonly<Record<string, number>> = {
   medium: 256,
   high: 1024,
   xhigh: 2048,
+  max: 4096,
 };
 
 /** Undefined when there is no such effort. */
