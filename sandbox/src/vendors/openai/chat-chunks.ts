@@ -1,8 +1,10 @@
 // A chat completion in chunks: the role, then words or tool calls, then the reason to finish.
 import { fragmentsOf } from "../../model/fragments.ts";
+import { logprobsOf } from "./logprobs.ts";
 import { nothingYet } from "./meter.ts";
 import type { Reply } from "../../model/reply.ts";
 import type { JsonObject, StreamEvent } from "../../vendor.ts";
+import type { TopLogprobs } from "./logprobs.ts";
 import type { Generated, Meter } from "./meter.ts";
 
 interface ChunkedChat {
@@ -10,9 +12,11 @@ interface ChunkedChat {
   readonly replies: readonly Reply[];
   readonly meter: Meter;
   readonly includeUsage: boolean;
+  readonly topLogprobs: TopLogprobs;
 }
 
-export function* chunksOf({ head, replies, meter, includeUsage }: ChunkedChat): Generator<StreamEvent> {
+export function* chunksOf(chat: ChunkedChat): Generator<StreamEvent> {
+  const { head, replies, meter, includeUsage, topLogprobs } = chat;
   let generated: Generated = nothingYet;
   const usage = includeUsage ? { usage: null } : {};
   const chunk = (choices: readonly JsonObject[], more: JsonObject = usage): StreamEvent => ({
@@ -23,9 +27,9 @@ export function* chunksOf({ head, replies, meter, includeUsage }: ChunkedChat): 
   for (const [index, reply] of replies.entries()) {
     const { output, reasoning } = generated;
     generated = { output: output + reply.thoughtTokens, reasoning: reasoning + reply.thoughtTokens };
-    for (const { delta, tokens = 0 } of deltasOf(reply)) {
+    for (const { delta, text = "", tokens = 0 } of deltasOf(reply)) {
       generated = { ...generated, output: generated.output + tokens };
-      yield chunk([{ index, delta, logprobs: null, finish_reason: null }]);
+      yield chunk([{ index, delta, logprobs: logprobsOf(text, topLogprobs), finish_reason: null }]);
     }
     yield chunk([{ index, delta: {}, logprobs: null, finish_reason: reply.finish }]);
   }
@@ -36,13 +40,14 @@ export function* chunksOf({ head, replies, meter, includeUsage }: ChunkedChat): 
 
 interface Delta {
   readonly delta: JsonObject;
+  /** What of it is said, and no call. */
+  readonly text?: string;
   readonly tokens?: number;
 }
 
 function* deltasOf({ text, calls }: Reply): Generator<Delta> {
   yield { delta: { role: "assistant", content: calls.length === 0 ? "" : null, refusal: null } };
-  for (const fragment of fragmentsOf(text))
-    yield { delta: { content: fragment.text }, tokens: fragment.tokens };
+  for (const fragment of fragmentsOf(text)) yield { delta: { content: fragment.text }, ...fragment };
 
   for (const [index, { id, name, argumentsText }] of calls.entries()) {
     const begun = { index, id: `call_${id}`, type: "function", function: { name, arguments: "" } };

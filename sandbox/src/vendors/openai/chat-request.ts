@@ -16,12 +16,14 @@ import { thinkingTokensOf } from "./thinking.ts";
 import type { Block, Conversation, Tool, Turn } from "../../model/conversation.ts";
 import type { JsonObject } from "../../vendor.ts";
 import type { Refused } from "./errors.ts";
+import type { TopLogprobs } from "./logprobs.ts";
 
 export interface ChatRequest {
   readonly conversation: Conversation;
   readonly n: number;
   readonly stream: boolean;
   readonly includeUsage: boolean;
+  readonly topLogprobs: TopLogprobs;
 }
 
 export const readChatRequest = (body: string): ChatRequest | Refused => {
@@ -55,6 +57,12 @@ export const readChatRequest = (body: string): ChatRequest | Refused => {
   if (thinkingTokensMax === undefined)
     return refused("'reasoning_effort' must be a known effort.", "reasoning_effort", "invalid_value");
 
+  const { logprobs, top_logprobs: top } = request;
+  if (!isOptional(logprobs, (value) => typeof value === "boolean"))
+    return refused("'logprobs' must be true or false.", "logprobs", "invalid_type");
+  if (!isOptional(top, (count) => isInteger(count, 0, logprobs === true ? 20 : 0)))
+    return refused("'top_logprobs' must be from 0 to 20, and 'logprobs' true beside it.", "top_logprobs");
+
   const wrongMessage = messages.findIndex((message: unknown) => !isMessage(message));
   if (wrongMessage >= 0)
     return refused(`Invalid message at 'messages[${wrongMessage}]'.`, `messages[${wrongMessage}]`);
@@ -81,6 +89,7 @@ export const readChatRequest = (body: string): ChatRequest | Refused => {
     n,
     stream: stream === true,
     includeUsage: objectOr(request["stream_options"])["include_usage"] === true,
+    topLogprobs: logprobs === true ? Number(top ?? 0) : undefined,
   };
 };
 

@@ -41,6 +41,13 @@ describe("openai chat stream", () => {
     expect(chunks.slice(1, -1).every((chunk) => /^\s?\S+$/.test(String(contentOf(chunk))))).toBe(true);
   });
 
+  test("tells how probable each piece of a text was beside it, to who asks", async () => {
+    const { chunks } = await stream({ logprobs: true });
+    const told = chunks.flatMap((chunk) => at(chunk, "choices", 0, "logprobs", "content") ?? []);
+    expect(told.map((each) => at(each, "token")).join("")).toBe(chunks.map(contentOf).join(""));
+    expect(at(chunks.at(-1), "choices", 0, "logprobs")).toBeNull();
+  });
+
   test("usage comes in a chunk of its own when asked for, the same as without a stream", async () => {
     const { events, chunks } = await stream({ stream_options: { include_usage: true } });
     expect(events.at(-1)).toBe("[DONE]");

@@ -63,6 +63,30 @@ describe("openai chat completions", () => {
     });
   });
 
+  test("tells how probable each piece of a text was to who asks", async () => {
+    const ask = async (more: object) =>
+      (await createTestSandbox().ask("POST", path, { body: { model: "any", messages, ...more } })).json;
+    const choice = at(await ask({ logprobs: true, top_logprobs: 2 }), "choices", 0);
+    const told = at(choice, "logprobs", "content") as Record<string, unknown>[];
+    expect(told.map(({ token }) => token).join("")).toBe(String(at(choice, "message", "content")));
+    expect(told[0]).toEqual({
+      token: "You",
+      logprob: anyNumber,
+      bytes: [...Buffer.from("You")],
+      top_logprobs: [{ token: "You", logprob: told[0]?.["logprob"], bytes: [...Buffer.from("You")] }],
+    });
+    expect(told.every(({ logprob }) => Number(logprob) < 0)).toBe(true);
+    expect(at(await ask({ logprobs: true }), "choices", 0, "logprobs", "content", 0, "top_logprobs")).toEqual(
+      [],
+    );
+    for (const more of [
+      {},
+      { logprobs: false },
+      { logprobs: true, tools: [weather], tool_choice: "required" },
+    ])
+      expect(at(await ask(more), "choices", 0, "logprobs")).toBeNull();
+  });
+
   test("the same request has the same answer, another message another one", async () => {
     const body = { model: "any", messages };
     const [first, second] = await Promise.all([
@@ -246,6 +270,9 @@ describe("openai errors", () => {
     [{ model: "a", messages, stream: "yes" }, "stream"],
     [{ model: "a", messages, stream_options: { include_usage: true } }, "stream_options"],
     [{ model: "a", messages, reasoning_effort: "much" }, "reasoning_effort"],
+    [{ model: "a", messages, logprobs: 1 }, "logprobs"],
+    [{ model: "a", messages, top_logprobs: 2 }, "top_logprobs"],
+    [{ model: "a", messages, logprobs: true, top_logprobs: 21 }, "top_logprobs"],
     [{ model: "a", messages, max_tokens: 0 }, "max_tokens"],
     [{ model: "a", messages, n: 0 }, "n"],
     [{ model: "a", messages, stop: ["1", "2", "3", "4", "5"] }, "stop"],

@@ -5,6 +5,7 @@ import { fingerprint } from "../../seeded.ts";
 import { chunksOf } from "./chat-chunks.ts";
 import { readChatRequest } from "./chat-request.ts";
 import { checkModel, error, failure } from "./errors.ts";
+import { logprobsOf } from "./logprobs.ts";
 import { createMeter, nothingYet } from "./meter.ts";
 import type { PromptCache } from "../../model/prompt-cache.ts";
 import type { Reply } from "../../model/reply.ts";
@@ -13,7 +14,7 @@ import type { JsonObject, VendorAnswer, VendorCall, VendorStream } from "../../v
 export const completeChat = (call: VendorCall, promptCache: PromptCache): VendorAnswer | VendorStream => {
   const request = readChatRequest(call.body);
   if ("refused" in request) return error(400, request.refused);
-  const { conversation, n, stream, includeUsage } = request;
+  const { conversation, n, stream, includeUsage, topLogprobs } = request;
   const { model } = conversation;
   const missing = checkModel(model);
   if (missing !== undefined) return missing;
@@ -34,7 +35,7 @@ export const completeChat = (call: VendorCall, promptCache: PromptCache): Vendor
       status: 200,
       framing: "sse",
       billed: meter.billed(nothingYet),
-      events: chunksOf({ head, replies, meter, includeUsage }),
+      events: chunksOf({ head, replies, meter, includeUsage, topLogprobs }),
       fail: failure,
     };
   }
@@ -49,7 +50,7 @@ export const completeChat = (call: VendorCall, promptCache: PromptCache): Vendor
     choices: replies.map((reply, index) => ({
       index,
       message: messageOf(reply),
-      logprobs: null,
+      logprobs: logprobsOf(reply.text, topLogprobs),
       finish_reason: reply.finish,
     })),
     usage: meter.usage(generated),
