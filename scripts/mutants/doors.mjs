@@ -131,8 +131,22 @@ export const mutants = [
   {
     name: "who repeats an approved call is not told that it was paid for",
     file: "gateway/src/doors/mcp/tools/use-tool.ts",
-    find: "if (claim) return tellFirstUse(ended, claim, visit, parts);",
+    find: "if (claim) return tellFirstUse(given, ended, claim, visit, parts);",
     replace: "if (claim) return ended.told;",
+    tests: ["test/agents/agent-approval.test.ts"],
+  },
+  {
+    name: "an approved video whose answer was lost cannot be had again",
+    file: "gateway/src/doors/mcp/tools/use-tool.ts",
+    find: "const once = onceName(given, visit, claim);",
+    replace: "const once = visit.onceAs;",
+    tests: ["test/agents/agent-approval.test.ts"],
+  },
+  {
+    name: "an approved video cannot be had again in a later request of its session",
+    file: "gateway/src/doors/mcp/tools/once-key.ts",
+    find: "given.approval_id ?? onceAs ?? approval?.id",
+    replace: "onceAs ?? approval?.id",
     tests: ["test/agents/agent-approval.test.ts"],
   },
   {

@@ -2,8 +2,8 @@
 // exactly one call. Each replay here once bought twice somewhere.
 
 import { describe, expect, test } from "bun:test";
-import { errorOf, useTool, type ToolResult } from "./agent-client.ts";
-import { snapshotMicros, tagMicros } from "./agent-purchases.ts";
+import { errorOf, openOldClient, useTool, type ToolResult } from "./agent-client.ts";
+import { snapshotMicros, tagMicros, video } from "./agent-purchases.ts";
 import { canAsk, cheap, config, creditUsd, dear, useApprovals, yes, type Handle } from "./approvals.ts";
 import type { Store } from "../../gateway/src/store/store.ts";
 import { InDoubt } from "../../gateway/src/ledger/store-errors.ts";
@@ -97,6 +97,33 @@ describe("where the client cannot ask", () => {
     expect(await spent()).toBe(snapshotMicros);
   });
 
+  test("whoever repeats an approved creation of a video gets the task that there is, also in a later request of a session", async () => {
+    const fox = video(1, "a fox");
+    const { approval_id, url } = await askElsewhere(fox);
+    await decide(url, "approve");
+    const brought = { ...fox, approval_id };
+    const old = await openOldClient(mcp, account.key);
+    const inSession = async (): Promise<unknown> => {
+      const { message } = await old.ask("tools/call", { name: "use", arguments: brought });
+      return message.result?.["structuredContent"];
+    };
+    const first = (await useTool(mcp, account.key, "use", brought)).structuredContent;
+    const sameAs = ({ task, request_id }: Readonly<Record<string, unknown>>) => {
+      const { task_id } = task as { task_id: string };
+      return { status: "accepted", request_id, task: { task_id } };
+    };
+    const again = await useTool(mcp, account.key, "use", brought);
+    expect(again.structuredContent).toMatchObject(sameAs(first));
+    expect([await inSession(), await inSession()]).toMatchObject([sameAs(first), sameAs(first)]);
+
+    const owl = video(1, "an owl");
+    const { state } = await askInForm(owl);
+    const answered = (await answerForm(owl, state)).structuredContent;
+    expect((await answerForm(owl, state)).structuredContent).toMatchObject(sameAs(answered));
+    const requests = await (await gateway.call(account, "/v1/requests")).json();
+    expect(requests).toMatchObject({ data: [{}, {}] });
+  });
+
   test("a call that the store may not have taken is not told that it was its own first use", async () => {
     let holds = 0;
     const faulty = await openTestGateway({
@@ -147,6 +174,9 @@ describe("where the client cannot ask", () => {
     // It is still good for what it was given for, whatever the order of the members.
     const used = await useTool(mcp, account.key, "use", { approval_id, ...dear() });
     expect(used.structuredContent["status"]).toBe("completed");
+    // Nor does it then speak of a key, which nobody brought.
+    const late = await useTool(mcp, account.key, "use", { ...dear("MSFT"), approval_id });
+    expect(errorOf(late)["message"]).toContain("There is no such approval for this call");
   });
 
   test("an approval of one operation allows no other that takes the same, nor the same as part of a batch", async () => {

@@ -12,7 +12,8 @@ export const onceName = (
 ): string | undefined => given.approval_id ?? onceAs ?? approval?.id;
 
 /**
- * The idempotency key of one call of a batch: those that need no approval would otherwise run again when the same approval,
- * state or request is played back.
+ * The idempotency key of a call under it: when the same approval, state or request is played back, a video that was begun is
+ * found again, and the calls of a batch that need no approval do not run again. In a batch a call is named by its place; one
+ * that is alone by what it asks for, because whatever else comes with an approval is told that this is for something else.
  */
-export const keyUnder = (once: string, index: number): string => `${once}/${index}`;
+export const keyUnder = (once: string, call: number | string): string => `${once}/${call}`;

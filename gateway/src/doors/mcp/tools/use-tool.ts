@@ -7,6 +7,7 @@ import { CallRefused } from "../../../platform/refusals.ts";
 import { approvalItems, callDigest } from "../approval/approval-item.ts";
 import { askApproval, readStanding } from "../approval/ask-approval.ts";
 import { type AgentOutcome, runOperation } from "../calls/run-operation.ts";
+import { keyUnder, onceName } from "./once-key.ts";
 import { toolError } from "./tool-errors.ts";
 import type { ApprovalHandle, UseArguments, UseResult } from "./tool-shapes.ts";
 import type { ToolParts, Visit } from "../visit.ts";
@@ -29,6 +30,7 @@ export async function useOperation(
     return refusedCall(given, new CallRefused("request_timeout", "Cancelled."));
 
   const claim = standing.kind === "claimable" ? { id: standing.approval.id, digest } : undefined;
+  const once = onceName(given, visit, claim);
   const { presented, caller, known, offer, images } = visit;
   const ended = await runOperation(
     {
@@ -38,14 +40,14 @@ export async function useOperation(
       known,
       offer,
       capMicros,
-      idempotencyKey: given.idempotency_key ?? visit.onceAs,
+      idempotencyKey: given.idempotency_key ?? (once === undefined ? undefined : keyUnder(once, question)),
       autoApproveMicros: parts.settings().autoApproveMicros,
       claim,
       images,
     },
     parts,
   );
-  if (claim) return tellFirstUse(ended, claim, visit, parts);
+  if (claim) return tellFirstUse(given, ended, claim, visit, parts);
   if (ended.refusal?.code !== "approval_required") return ended.told;
 
   const cost = ended.cost ?? { expectedMicros: capMicros, atMostMicros: capMicros };
@@ -56,20 +58,23 @@ export async function useOperation(
 
 /**
  * Who repeats an approved call, because its answer was lost, hears of the call that was made, whatever stands against this
- * one: told only that nothing was charged, an agent would ask its person again and buy it twice.
+ * one: told only that nothing was charged, an agent would ask its person again and buy it twice. One that brought no
+ * idempotency key hears nothing of the one that we made.
  */
 async function tellFirstUse(
+  given: UseArguments,
   { told, refusal }: AgentOutcome,
   claim: ApprovalClaim,
   { caller: { accountId } }: Visit,
   { approvals, calls }: ToolParts,
 ): Promise<UseResult> {
-  if (told.status !== "refused" || refusal?.details.beside?.original) return told;
+  const isRepetition = refusal?.details.beside?.original !== undefined;
+  if (told.status !== "refused" || (isRepetition && given.idempotency_key !== undefined)) return told;
   const approval = await approvals.find(claim.id, accountId);
   const item = approval?.items.find(({ digest }) => Buffer.compare(digest, claim.digest) === 0);
   const first = item?.callId === undefined ? undefined : await calls.find(accountId, item.callId);
   // The store may not have said that it took this very call, which then gives the approval back.
-  if (!first || first.id === told.request_id) return told;
+  if (!first || (first.id === told.request_id && !isRepetition)) return told;
   const original = originalOf({ ...first, callId: first.id });
   const used = new CallRefused("approval_required", approvalUsed, { beside: { original } });
   return { ...told, request_id: first.id, error: toolError(used, "no") };
