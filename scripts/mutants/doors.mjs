@@ -23,9 +23,9 @@ export const mutants = [
   {
     name: "request headers are logged whole",
     file: "gateway/src/doors/http/http-door.ts",
-    find: "        return respond(call, await runCall(call, gate));",
+    find: "        const answer = await runCall(call, gate);",
     replace:
-      '        const headers = request.toRequest().headers;\n        process.stderr.write(JSON.stringify(Object.fromEntries(headers)) + "\\n");\n        gate.log.debug("headers", { all: [...headers.values()].join(" ").split("").join("\\u200b") });\n        return respond(call, await runCall(call, gate));',
+      '        const headers = request.toRequest().headers;\n        process.stderr.write(JSON.stringify(Object.fromEntries(headers)) + "\\n");\n        gate.log.debug("headers", { all: [...headers.values()].join(" ").split("").join("\\u200b") });\n        const answer = await runCall(call, gate);',
     tests: ["test/callers/secrets.test.ts"],
   },
   {

@@ -1,13 +1,11 @@
 import { jsonAnswer, type Answer } from "../../call/call.ts";
-import { countCall } from "../../call/news/count-call.ts";
 import type { Gate } from "../../call/gate.ts";
-import { logCall } from "../../call/news/log-call.ts";
+import { noteAnswered, noteRefused, refusalOf } from "../../call/news/note-end.ts";
 import { runCall } from "../../call/run-call.ts";
 import { seeTokens } from "../../call/limits/see-tokens.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { InFlight } from "../../platform/in-flight.ts";
-import { describeError } from "../../platform/log.ts";
-import { CallRefused, type RefusalCode } from "../../platform/refusals.ts";
+import type { CallRefused, RefusalCode } from "../../platform/refusals.ts";
 import { dialectOf } from "../../platform/dialect.ts";
 import type { HttpRequest, SplitTarget } from "../../platform/http-request.ts";
 import type { Reply } from "../../platform/reply.ts";
@@ -38,8 +36,6 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
     { status, contentType, body, ended, retryAfterSeconds: askedByUpstream, retryable }: Answer,
     refusal?: CallRefused,
   ): Reply => {
-    countCall(call, status, gate);
-    logCall("call", call, status, gate, refusal?.code);
     const retryAfterSeconds = refusal?.details.retryAfterSeconds ?? askedByUpstream;
     const closes = refusal !== undefined && isClosing(refusal.code, call);
     const headerLines = answerHeaders(call, {
@@ -54,7 +50,7 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
   };
 
   const refused = (call: HttpCall, refusal: CallRefused): Reply => {
-    gate.metrics.count("tollgate_refusals_total", { code: refusal.code });
+    noteRefused(call, refusal, gate);
     const body = refusalBody(refusal, {
       dialect: dialectOf(call.path),
       path: call.path,
@@ -87,19 +83,14 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
       const call = open(newId(), request, target, visitor);
       inFlight.calls++;
       try {
-        return respond(call, await runCall(call, gate));
+        const answer = await runCall(call, gate);
+        noteAnswered(call, answer, gate);
+        return respond(call, answer);
       } catch (error) {
-        if (error instanceof CallRefused) {
-          const seeing = seeTokens(call, gate);
-          if (seeing) await seeing;
-          return refused(call, error);
-        }
-        gate.log.error("a call failed unexpectedly", {
-          request_id: call.id,
-          path: target.path,
-          ...describeError(error),
-        });
-        return refused(call, new CallRefused("internal", "internal error"));
+        const refusal = refusalOf(error, call, gate);
+        const seeing = refusal.code === "internal" ? undefined : seeTokens(call, gate);
+        if (seeing) await seeing;
+        return refused(call, refusal);
       } finally {
         inFlight.calls--;
       }

@@ -1,13 +1,11 @@
-import { nothingKnown, type Answer, type Call } from "../../../call/call.ts";
-import { countCall } from "../../../call/news/count-call.ts";
+import type { Answer, Call } from "../../../call/call.ts";
 import type { Gate } from "../../../call/gate.ts";
-import { logCall } from "../../../call/news/log-call.ts";
+import { noteAnswered, noteRefused, refusalOf } from "../../../call/news/note-end.ts";
 import { runCall } from "../../../call/run-call.ts";
 import { tighter } from "../../../limits/call-limits.ts";
 import { isAboutTask } from "../../../operation/operation.ts";
 import { isSuccessStatus } from "../../../operation/exchanged.ts";
 import type { JsonObject } from "../../../platform/json.ts";
-import { describeError } from "../../../platform/log.ts";
 import type { Micros } from "../../../platform/money.ts";
 import { CallRefused } from "../../../platform/refusals.ts";
 import { openCall, type RunParts, type AgentCall } from "./agent-call.ts";
@@ -41,15 +39,12 @@ export async function runOperation(wanted: AgentCall, parts: RunParts): Promise<
     call = await openCall(wanted, undefined, parts);
     const answer = await runCall(call, gate);
     noteLimit(call, wanted);
-    countCall(call, answer.status, gate);
-    logCall("call", call, answer.status, gate);
+    noteAnswered(call, answer, gate);
     const told = { ...head, ...(await tell(call, answer, wanted)) };
     return { told, refusal: undefined, cost: costOf(call) };
   } catch (error) {
-    const refusal = error instanceof CallRefused ? error : internal(error, call, gate);
-    gate.metrics.count("tollgate_refusals_total", { code: refusal.code });
-    countCall(call ?? { known: nothingKnown(), receivedAtMs: gate.clock.wallMs() }, refusal.status, gate);
-    if (call) logCall("call", call, refusal.status, gate, refusal.code);
+    const refusal = refusalOf(error, call, gate);
+    noteRefused(call, refusal, gate);
     if (refusal.code === "approval_required" && call) await handBack(call, wanted, gate);
     else if (call) noteLimit(call, wanted);
     const told = { ...head, ...facts(call), ...receiptOf(refusal), ...refusedAs(refusal, call) };
@@ -167,8 +162,3 @@ const upstreamError = (status: number, charged: ToolError["charged"]): ToolError
   retryable: false,
   charged,
 });
-
-function internal(error: unknown, call: Call | undefined, gate: Gate): CallRefused {
-  gate.log.error("a call failed unexpectedly", { request_id: call?.id, ...describeError(error) });
-  return new CallRefused("internal", "internal error");
-}
