@@ -10,10 +10,10 @@ import type { TokenBook } from "./token-book.ts";
 /** Turns what a caller presents, a key or an access token, into a credential. Undefined for anything not live and known. */
 export interface Credentials {
   /** Where somebody came from is asked only about who was not let in before. */
-  readonly find: (presented: string, visitor: Located) => Found | Promise<Found>;
+  readonly find: (presented: string, visitor: Located) => FoundCredential | Promise<FoundCredential>;
 }
 
-export type Found = Credential | TooManyGuesses | undefined;
+export type FoundCredential = Credential | TooManyGuesses | undefined;
 
 /** So many unknown keys came from an address that no more of them are looked up for a while. */
 export class TooManyGuesses {
@@ -58,7 +58,7 @@ export function createCredentials(parts: Parts): Credentials {
   /** Tokens that were good once: guessers at the same address do not lock their owners out. */
   const goodTokens = new Set<string>();
   /** Guesses whose look-up has not ended, by the address they came from and what was presented. */
-  const guesses = new Map<string, Promise<Found>>();
+  const guesses = new Map<string, Promise<FoundCredential>>();
 
   const wasMissed = (presented: string): boolean => (missedUntilMs.get(presented) ?? 0) > clock.monotonicMs();
 
@@ -98,7 +98,7 @@ export function createCredentials(parts: Parts): Credentials {
     presented: string,
     address: string | undefined,
     look: typeof lookForKey,
-  ): Promise<Found> => {
+  ): Promise<FoundCredential> => {
     const name = `${addressBlock(address)} ${presented}`;
     const same = guesses.get(name);
     if (same) {
@@ -113,7 +113,7 @@ export function createCredentials(parts: Parts): Credentials {
   const guess = async (
     { presented, address }: { readonly presented: string; readonly address: string | undefined },
     look: typeof lookForKey,
-  ): Promise<Found> => {
+  ): Promise<FoundCredential> => {
     const want = keyGuesses(address);
     const { remaining, resetsInMs } = await limiter.look(want);
     if (remaining <= 0) return new TooManyGuesses(resetsInMs);

@@ -3,14 +3,14 @@ import { ConfigError } from "../platform/config-error.ts";
 import type { OfferedOperation } from "./offer.ts";
 
 /** An operation, and the parameters that stand in its path, unescaped. */
-export interface Found {
+export interface FoundRoute {
   readonly offered: OfferedOperation;
   readonly params: Readonly<Record<string, string>>;
 }
 
 /** Finds the operation behind a method and path. Paths match to the letter: a variant is another path. */
 export interface Routes {
-  readonly find: (method: string, path: string) => Found | undefined;
+  readonly find: (method: string, path: string) => FoundRoute | undefined;
   /** Whether the request looks for an operation in a place where other services have it. */
   readonly isUnsupported: (method: string, path: string, rawQuery: string) => boolean;
   readonly all: readonly OfferedOperation[];
@@ -22,7 +22,7 @@ const noParams: Readonly<Record<string, string>> = Object.freeze({});
 export function createRoutes(all: readonly OfferedOperation[]): Routes {
   checkPaths(all);
   /** By path and then by method, so that no text has to be made to look one up. */
-  const fixed = new Map<string, Map<string, Found>>();
+  const fixed = new Map<string, Map<string, FoundRoute>>();
   const patterns: {
     readonly method: string;
     readonly pattern: RegExp;
@@ -34,7 +34,7 @@ export function createRoutes(all: readonly OfferedOperation[]): Routes {
       patterns.push({ method, pattern: patternOf(offered), offered });
       continue;
     }
-    const methods = fixed.get(offered.path) ?? new Map<string, Found>();
+    const methods = fixed.get(offered.path) ?? new Map<string, FoundRoute>();
     fixed.set(offered.path, methods.set(method, { offered, params: noParams }));
   }
   const unsupported = new Set(
@@ -61,7 +61,7 @@ export function createRoutes(all: readonly OfferedOperation[]): Routes {
 }
 
 /** HEAD is served only for what the gateway answers itself: nobody should pay for a body that is not sent. */
-const headOf = (found: Found | undefined): Found | undefined =>
+const headOf = (found: FoundRoute | undefined): FoundRoute | undefined =>
   found && !isSold(found.offered.operation) ? found : undefined;
 
 function checkPaths(all: readonly OfferedOperation[]): void {
@@ -96,7 +96,7 @@ export const takesSlashes = ({ slashesAtEnd }: Operation, behind: string): boole
   behind.startsWith(":") || (behind === "" && slashesAtEnd === true);
 
 /** Undefined when an escape is none: then there is no such path. */
-function unescaped(params: Found["params"]): Found["params"] | undefined {
+function unescaped(params: FoundRoute["params"]): FoundRoute["params"] | undefined {
   if (!Object.values(params).some((value) => value.includes("%"))) return params;
   try {
     return Object.fromEntries(

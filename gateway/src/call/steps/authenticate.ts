@@ -1,4 +1,4 @@
-import { TooManyGuesses, type Found } from "../../keys/credentials.ts";
+import { TooManyGuesses, type FoundCredential } from "../../keys/credentials.ts";
 import type { Credential } from "../../keys/keys.ts";
 import { toldOfLimit } from "../../limits/hit-limit.ts";
 import { refuse } from "../../platform/refusals.ts";
@@ -44,10 +44,10 @@ export function checkCredential(newcomer: Newcomer, gate: Gate): Credential | Pr
   return found instanceof Promise ? checkLater(found, receivedAtMs) : checkLive(found, receivedAtMs);
 }
 
-const checkLater = async (finding: Promise<Found>, nowMs: number): Promise<Credential> =>
+const checkLater = async (finding: Promise<FoundCredential>, nowMs: number): Promise<Credential> =>
   checkLive(await finding, nowMs);
 
-function checkLive(credential: Found, nowMs: number): Credential {
+function checkLive(credential: FoundCredential, nowMs: number): Credential {
   if (credential instanceof TooManyGuesses) return refuseGuesses(credential, nowMs);
   // Unknown and revoked look the same: what existed once is nobody's business.
   if (!credential || credential.revoked) refuse("invalid_api_key", "This API key is not valid.");
@@ -74,7 +74,7 @@ function refuseGuesses({ limit, retryInMs }: TooManyGuesses, nowMs: number): nev
 const isHidden = ({ offer, method, path }: Call): boolean =>
   offer.routes.find(method, path)?.offered.operation.hidden === true;
 
-function find(presented: string, newcomer: Newcomer, gate: Gate): Found | Promise<Found> {
+function find(presented: string, newcomer: Newcomer, gate: Gate): FoundCredential | Promise<FoundCredential> {
   try {
     const found = gate.credentials.find(presented, newcomer);
     return found instanceof Promise ? orUnavailable(found, gate) : found;
@@ -83,7 +83,7 @@ function find(presented: string, newcomer: Newcomer, gate: Gate): Found | Promis
   }
 }
 
-const orUnavailable = (finding: Promise<Found>, gate: Gate): Promise<Found> =>
+const orUnavailable = (finding: Promise<FoundCredential>, gate: Gate): Promise<FoundCredential> =>
   finding.catch((error: unknown) => unavailable(error, gate));
 
 function unavailable(error: unknown, gate: Gate): never {

@@ -7,11 +7,11 @@ import type { Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
 import { refuseByLimit } from "../refusals/refuse-by-limit.ts";
 
-/** A request at any door; one that lists tools is no call, but counts like one. */
-type Visit = Pick<Call, "known" | "offer">;
+/** A request at any door. One that lists tools is no call, but counts like one. */
+type CountedRequest = Pick<Call, "known" | "offer">;
 
 /** Counts the request against its key, whatever its answer will be; a refused one is not counted. */
-export function countRequest(call: Visit, caller: Credential, gate: Gate): void | Promise<void> {
+export function countRequest(call: CountedRequest, caller: Credential, gate: Gate): void | Promise<void> {
   // A door that had to know more before it could make a call of it has counted the request itself.
   if (call.known.counted.length > 0) return;
   const { rpm } = limitsOfCaller(call.offer, caller);
@@ -28,7 +28,7 @@ export function countOperation(
   if (operation.limits?.rpm) return count(call, groupRequests(caller.keyId, operation.limits.rpm), gate);
 }
 
-function count(call: Visit, want: Want, gate: Gate): void | Promise<void> {
+function count(call: CountedRequest, want: Want, gate: Gate): void | Promise<void> {
   const wants = [want];
   const take = gate.limiter.take(wants);
   return take instanceof Promise
@@ -36,7 +36,7 @@ function count(call: Visit, want: Want, gate: Gate): void | Promise<void> {
     : note(call, wants, take, gate);
 }
 
-function note(call: Visit, wants: readonly Want[], take: Take, gate: Gate): void | Promise<never> {
+function note(call: CountedRequest, wants: readonly Want[], take: Take, gate: Gate): void | Promise<never> {
   if (take.kind === "refused") return refuseByLimit(call, take, gate);
   const [standing] = take.standings;
   if (standing) call.known.requests = tighter(call.known.requests, seenAt(gate.clock.wallMs(), standing));

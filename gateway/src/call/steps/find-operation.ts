@@ -1,8 +1,8 @@
-import type { Found } from "../../offer/routes.ts";
+import type { FoundRoute } from "../../offer/routes.ts";
 import { refuse } from "../../platform/refusals.ts";
 import type { Call } from "../call.ts";
 
-export function findOperation(call: Call): Found {
+export function findOperation(call: Call): FoundRoute {
   const found = call.offer.routes.find(call.method, call.path);
   if (!found && call.offer.routes.isUnsupported(call.method, call.path, call.rawQuery)) {
     return refuse("unsupported_uri", "unsupported uri");
