@@ -90,7 +90,7 @@ export interface Answer {
   readonly body: Uint8Array | string | PacedBody;
   /** How long the upstream asks to be left alone, where it failed. */
   readonly retryAfterSeconds?: number;
-  /** False where it must not be asked for again unseen: the upstream may have done the work, or be at it. */
+  /** False where a client must not repeat the call by itself: the upstream may have done the work, or be at it. */
   readonly retryable?: false;
   /** Resolves when a streamed body has ended and is booked. */
   readonly ended?: Promise<void>;

@@ -15,7 +15,7 @@ export interface SayableCall extends Pick<PricedCall, "call" | "operation" | "in
 export class Candidates {
   /** There is nobody else to ask, so nobody is spared. */
   sparesNobody: boolean;
-  /** What the first of them that could not be told the call could not be told. */
+  /** Why the call could not be said to the first upstream that has no words for it. */
   unsayable: Unsayable | undefined;
   readonly #sayable: SayableCall;
   readonly #upstreams: readonly Upstream[];

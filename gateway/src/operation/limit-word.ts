@@ -15,7 +15,7 @@ export function limitWordFor(upstream: Pick<Upstream, "url" | "outputLimit">, mo
 
 const thinks = /(^|\/)(o[1-9](?![\w.])|gpt-[5-9])/;
 
-/** Of which Model Studio says that they heed the newer word. It is not known whether older ones do. */
+/** Models that heed the newer word, as Model Studio says. It is not known whether older ones do. */
 const boundsThoughts =
   /qwen(3\.([5-9]|\d\d)-plus|3\.([7-9]|\d\d)-max|[4-9])|kimi-k(2\.[5-9]|[3-9])|glm-[5-9]|minimax-m(2\.[5-9]|[3-9])|deepseek-v[4-9]/i;
 

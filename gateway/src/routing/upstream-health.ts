@@ -15,8 +15,8 @@ export interface UpstreamHealth {
   readonly enter: (name: string) => Pass | "paused";
   readonly leave: (upstream: Upstream, pass: Pass, verdict: Verdict) => void;
   /**
-   * The head of a stream came: it serves, so that the pause ends now, because streams may last for minutes. Whether it
-   * works its end will tell; gives the pass to leave with.
+   * The head of a stream came. The upstream serves, so the pause ends now: streams may last for minutes. Whether it works
+   * is known at the stream's end; gives the pass to leave with.
    */
   readonly streams: (name: string, pass: Pass) => Pass;
   /** When to come back to an upstream that is paused, and why it is. */

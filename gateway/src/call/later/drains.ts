@@ -1,8 +1,8 @@
 /** Streams that are read on for an exact bill after their callers left, without the slot they were given. */
 export interface Drains {
   /**
-   * Leave to read on without the slot; returns how to say that it has ended. Undefined when the key, or everybody
-   * together, has too many: such a stream is read on too, but keeps its slot like one that is read.
+   * Permission to read a stream on without its slot; returns how to say that it has ended. Undefined when the key, or
+   * everybody together, has too many: such a stream is read on, too, but keeps its slot.
    */
   readonly begin: (keyId: string) => (() => void) | undefined;
 }

@@ -13,10 +13,10 @@ export const endLater = (callId: string, tried: Tried, gate: Gate): void =>
 /** What was tried for a call, and the status of what came of it: its receipt tells of both, however late it is written. */
 export type Tried = Pick<Release, "attempts" | "httpStatus">;
 
-/** Of a call that was not sent yet, or that ended in a bug. */
+/** For a call that was not sent yet, or that ended in a bug. */
 export const nothingTried: Tried = { attempts: [], httpStatus: undefined };
 
-/** The same for a call for which no upstream did anything, should its hold be on disk: its caller was told to try again. */
+/** The same where no upstream did anything and the hold may be on disk. The caller was told that it may try again. */
 export const takeBackLater = (booked: BookedCall, tried: Tried, gate: Gate): void =>
   releaseLater({ callId: booked.call.id, outcome: "failed", ...freedBy(booked), ...tried }, gate);
 

@@ -1,6 +1,6 @@
 import { describeError, type Log } from "../../platform/log.ts";
 
-/** Soon enough that a store that was busy for a moment is not waited for. */
+/** Short, because a store is often busy for a moment only. */
 const firstRetryMs = 500;
 /** A disk that stays full is not asked more often; people make room in minutes. */
 const retryMsMax = 30_000;

@@ -3,11 +3,11 @@ import { allTokenUnits } from "../../prices/token-units.ts";
 import type { CallPrice } from "../call-price.ts";
 
 /**
- * What was heard or spoken though it has no price: a call that says so is refused, but a video, or a file that its vendor
- * has, does not show that it can be heard. Then it is sold as if it were written, and the operator hears of it.
+ * Audio that has no price is sold as if it were text, and the operator hears of it. A call that shows its audio is refused
+ * before; a video, or a file that lies at the vendor, does not show that it has sound.
  */
 export function soldAsWritten(used: Quantities, { terms }: Pick<CallPrice, "terms">): Quantities {
-  // Nearly no call has audio, and every call comes by here: no table is walked to find out.
+  // Every call comes by here and nearly none has audio, so no table is walked to find out.
   if (!hasAudio(used)) return used;
   let sold: Record<string, number> | undefined;
   for (const [heard, written] of audioUnits) {

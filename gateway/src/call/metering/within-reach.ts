@@ -5,9 +5,9 @@ import type { CallPrice } from "../call-price.ts";
 const timesMax = 10;
 
 /**
- * What a vendor says was used, as far as the call could have used it: a figure beyond all that its model can read and
- * write, and all that was held for, many times over, is an error of the vendor's, and would make nonsense of every sum.
- * Whatever is above the hold is recorded all the same, and written off.
+ * What a vendor says was used, bent to what the call could have used. A figure many times beyond what the model can read
+ * and write, and beyond what was held for, is the vendor's error and would make nonsense of every sum. What is above the
+ * hold but within reach is recorded as it is, and written off.
  */
 export function withinReach(used: Quantities, { model, estimate }: CallPrice): Quantities {
   if (!model) return used;

@@ -1,6 +1,6 @@
 import { describeError, type Log } from "../../platform/log.ts";
 
-/** Says once that the store fails, and why, and once that it works again: its calls are many, and its disk may be full. */
+/** Says once that the store fails, and why, and once that it works again: a line for each call would fill the log. */
 export interface StoreNews {
   readonly failed: (what: string, error: unknown, requestId?: string) => void;
 }

@@ -19,8 +19,8 @@ export async function refuseByLimit(call: Limited, refused: LimiterRefusal, gate
   const appliesTo = group === undefined ? undefined : operationsInGroup(call.offer, group);
   const { name, code, what } = describe(want, standing, appliesTo);
   const nowMs = gate.clock.wallMs();
-  // When this call would fit: that is when a slot is given back, long before its lease ends, or when as much has left the
-  // minute as it needs, which may be later than the oldest.
+  // The reset shown is the moment when this call would fit. The limit's own says less: a slot comes back long before its
+  // lease ends, and the oldest amount of a minute may leave too little room.
   const seen = seenAt(nowMs, { ...standing, resetsInMs: retryInMs });
   if (name === "tokens_per_minute") call.known.tokens = seen;
   if (name === "requests_per_minute" || name === "upstream")

@@ -10,7 +10,7 @@ export function refuseForUpstream(
 ): never {
   if (exchanged.kind === "rate_limited") {
     const { retryAfterSeconds, outOfCredit } = exchanged;
-    // Money does not come by waiting: clients would repeat the call, some after a minute, and meet the same.
+    // Waiting brings no money: clients would repeat the call, some after a minute, and be refused again.
     if (outOfCredit === true) refuseBusy(retryAfterSeconds ?? creditPauseSeconds, { retryable: false });
     refuseBusy(retryAfterSeconds ?? 1);
   }

@@ -10,7 +10,7 @@ export async function refusePaused(call: Call, upstream: Upstream | undefined, g
   if (!upstream) throw new Error("A call without an upstream was admitted.");
   const { retryInMs, why, outOfCredit } = gate.health.waitFor(upstream.name);
   const retryAfterSeconds = retrySeconds(retryInMs);
-  // Money does not come by waiting: it is said when the next try is, but no client is to spend it on the same call.
+  // Waiting brings no money: the caller is told when the upstream is tried next, but its client must not repeat the call.
   const retryable = outOfCredit !== true;
   if (why === "failing") return refuseUnavailable(retryable, { retryAfterSeconds });
   await returnCounted(call, gate);

@@ -12,7 +12,7 @@ const kinds = [
   "grant_day_exceeded",
 ] as const;
 
-/** What stands against a hold because of who pays, whatever it is for. */
+/** Reasons against a hold that lie with whoever pays, not with the call. */
 export type Unpayable = Extract<HoldResult, { readonly kind: (typeof kinds)[number] }>;
 
 export const isUnpayable = (result: HoldResult): result is Unpayable =>
@@ -22,7 +22,7 @@ export const isUnpayable = (result: HoldResult): result is Unpayable =>
 export interface Bill {
   readonly atMostMicros: Micros;
   readonly named: "The call" | "The calls together";
-  /** A sentence on what could be done by somebody who has this much left, or nothing. */
+  /** A sentence on what a caller with this much left could do, or an empty one. */
   readonly whatHelps?: (leftMicros: Micros) => string;
 }
 

@@ -3,8 +3,8 @@ import { microsRoundedUp, usdFromMicros, type Micros } from "../../platform/mone
 import type { PricedCall } from "../priced-call.ts";
 
 /**
- * Most of what a conversation holds is for an answer as long as its model can write, which hardly any is. Whoever could
- * pay if it were shorter learns by which member to say so; a sentence to put behind another, or nothing.
+ * A conversation mostly holds money for an answer as long as its model can write, and hardly any answer is. A caller who
+ * could pay for a shorter one is told which member limits it: a sentence to put behind another, or nothing.
  */
 export function whatHelps({ operation, price }: PricedCall, leftMicros: Micros): string {
   const { price: contract } = operation;

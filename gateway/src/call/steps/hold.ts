@@ -35,8 +35,8 @@ export async function giveUp(
   gate: Gate,
 ): Promise<never> {
   const { call } = priced;
-  // First of all: should the hold be on disk all the same, it must not stay there, whatever else fails. Where it certainly
-  // is not, a store that has too much to do is not given more.
+  // First of all: the hold may be on disk all the same, and must not stay there, whatever else fails. Where it certainly is
+  // not, a busy store is spared the write.
   if (!(error instanceof CallRefused || error instanceof NotWritten))
     takeBackLater(priced, nothingTried, gate);
   await withdraw(admission, priced, gate);
@@ -45,7 +45,7 @@ export async function giveUp(
   return refuseUnbooked(error, call, { message, retryable: true }, gate);
 }
 
-/** Told last: who could not pay, or has asked before, hears that first. Nothing is held or written for it. */
+/** Told last: a caller who could not pay, or has asked before, hears that first. Nothing is held or written for it. */
 async function refuseToAct(priced: PricedCall, refusal: CallRefused, gate: Gate): Promise<never> {
   const held = await gate.ledger.wouldHold(holdRequest(priced));
   if (held.kind !== "held") await refuseHold(held, priced, gate);

@@ -17,7 +17,7 @@ import type { Share } from "../limits/share.ts";
 
 /** Should the process die in the middle, the stream costs what it had delivered by then, give or take this time. */
 const beatMs = 2_000;
-/** Nor is more than this, some thousand tokens, delivered without a note, where a stream says so much in that time. */
+/** A fast stream is noted sooner: no more than this, about a thousand tokens, is delivered without a note. */
 const unnotedBytesMax = 4_000;
 /** A stream that has said a lot is noted again when it has grown by this share, so that the fastest writes few notes. */
 const unnotedShareMax = 1 / 8;
@@ -64,10 +64,10 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   #ending: Promise<string> | undefined;
   #beat: Deadline | undefined;
   #hasPassed = false;
-  /** How much is delivered when that is noted next: the first of it at once. */
+  /** The next note is made once this much is delivered: the first piece is noted at once. */
   #noteFrom = 1;
   #isBehind = false;
-  /** It kept the upstream waiting for so long, or until the end, that the end may be its doing. */
+  /** The caller kept the upstream waiting for long, or until the end: if it broke off, that may be the caller's doing. */
   #callerStalled = false;
   #silentBeats = 0;
   #isTold = false;
@@ -85,7 +85,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   }
 
   async write(reader: Reader): Promise<void> {
-    // Then it is read to its end, or was, without anybody to pass it on to.
+    // The stream is already read to its end without anybody to pass it on to.
     if (this.#callerLeft) return;
     try {
       this.#caller = reader;
@@ -214,8 +214,8 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   }
 
   /**
-   * Nobody takes the pieces any more; where the policy is to read on, they are only counted, to the end that every stream
-   * has: many vendors say what was used there alone.
+   * Nobody takes the pieces any more. Where the policy is to read on, they are counted to the end of the stream, because
+   * many vendors say only there what was used.
    */
   async #readOnOrLeave(): Promise<void> {
     const readsOn = this.#attempted.upstream.onCallerLeft === "drain";
@@ -297,7 +297,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
     const { upstream, pass } = this.#attempted;
     const end = this.#streamEnd();
     const { refused } = this.#relay.read();
-    // What is refused in a stream says of its upstream what it would have said in place of one.
+    // A refusal inside a stream says the same about its upstream as one that comes instead of a stream.
     this.#gate.health.leave(upstream, pass, refused ? verdictOf(refused) : verdictOfStream(end));
     if (refused) logRejection(refused, upstream, this.#gate);
     countAttempt(upstream, end === "gave_up" || end === "broke_off" ? end : "streaming", this.#gate);
