@@ -249,6 +249,27 @@ export const mutants = [
     tests: ["test/upstreams/operator-refusals.test.ts"],
   },
   {
+    name: "callers are told of debts that a vendor tells with the status of a failure",
+    file: "gateway/src/upstreams/answers/refusal-subject.ts",
+    find: "(status === 412 || status >= 500) &&",
+    replace: "status === 412 &&",
+    tests: ["test/upstreams/operator-refusals.test.ts"],
+  },
+  {
+    name: "a caller's own words pass for the operator's debts",
+    file: "gateway/src/upstreams/answers/refusal-subject.ts",
+    find: "(status === 412 || status >= 500) &&",
+    replace: "status >= 400 &&",
+    tests: ["test/upstreams/operator-refusals.test.ts"],
+  },
+  {
+    name: "callers are told that the operator's organization is restricted",
+    file: "gateway/src/upstreams/protocols/openai.ts",
+    find: '["code"] === restrictedByGroq;',
+    replace: '["code"] === undefined && restrictedByGroq === "";',
+    tests: ["test/upstreams/operator-refusals.test.ts"],
+  },
+  {
     name: "an account at its tier's cap is taken for a busy one",
     file: "gateway/src/upstreams/answers/refusal-subject.ts",
     find: ", detailsCodeOf(error)]",
@@ -370,8 +391,8 @@ export const mutants = [
   {
     name: "an account without credit is taken for a mistake of the caller's",
     file: "gateway/src/upstreams/answers/read-outcome.ts",
-    find: "status === 400 || aboutOurKey.has(status)",
-    replace: "aboutOurKey.has(status)",
+    find: "isSuccessStatus(status) || (actingFor && status !== 429)",
+    replace: "isSuccessStatus(status) || status === 400 || (actingFor && status !== 429)",
     tests: ["test/upstreams/upstream-news.test.ts"],
   },
   {

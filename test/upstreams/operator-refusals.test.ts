@@ -166,6 +166,18 @@ const aboutTheKey: readonly (Said & { readonly by: string })[] = [
     },
   },
   {
+    by: "Groq of a restricted organization",
+    protocol: "openai",
+    status: 400,
+    body: {
+      error: {
+        message: "Organization has been restricted. Please reach out to support.",
+        type: "invalid_request_error",
+        code: "organization_restricted",
+      },
+    },
+  },
+  {
     by: "Anthropic of a disabled organization",
     protocol: "anthropic",
     status: 400,
@@ -213,6 +225,56 @@ const aboutCredit: readonly (Said & { readonly by: string })[] = [
     status: 429,
     body: { error: { type: "exceeded_current_quota_error", message: "Your account org-a is suspended" } },
   },
+  ...[400, 429].map((status) => ({
+    by: "LiteLLM of a spent budget",
+    protocol: "openai" as const,
+    status,
+    body: {
+      error: {
+        message: "Budget has been exceeded! Current cost: 10.51, Max budget: 10.0",
+        type: "budget_exceeded",
+        param: null,
+        code: String(status),
+      },
+    },
+  })),
+  {
+    by: "Fireworks of unpaid invoices",
+    protocol: "openai",
+    status: 412,
+    body: {
+      error: {
+        message: "Account acme-corp is suspended, possibly due to reaching the monthly spending limit.",
+        param: null,
+        code: "PRECONDITION_FAILED",
+        type: "error",
+      },
+    },
+  },
+  {
+    by: "Z.ai of an empty account",
+    protocol: "openai",
+    status: 429,
+    body: { error: { code: "1113", message: "Insufficient balance or no resource package." } },
+  },
+  {
+    by: "Z.ai of an empty account, as Anthropic",
+    protocol: "anthropic",
+    status: 429,
+    body: { type: "error", error: { type: "1113", message: "No resource package. Please recharge." } },
+  },
+  {
+    by: "MiniMax of an empty account",
+    protocol: "openai",
+    status: 429,
+    body: { error: { http_code: "429", message: "No money (1008)", type: "insufficient_balance_error" } },
+  },
+  {
+    by: "MiniMax of an empty account, as Anthropic",
+    protocol: "anthropic",
+    status: 500,
+    body: { type: "error", error: { type: "api_error", message: "insufficient balance (1008)" } },
+  },
   ...[
     "credit_balance_exhausted",
     "project_spend_limit_exceeded",
@@ -226,10 +288,11 @@ const aboutCredit: readonly (Said & { readonly by: string })[] = [
   })),
 ];
 
-const saidWith400 = [...aboutTheKey, ...aboutCredit].filter(({ status }) => status === 400);
+/** Of a 429 nobody is told anything. */
+const saidWithError = [...aboutTheKey, ...aboutCredit].filter(({ status }) => status !== 429);
 /** Google's lists are no answers of success. */
-const saidInObjects = saidWith400.filter(({ body }) => !Array.isArray(body));
-const operatorsOwn = /a\.example|x\.ai|\bkey\b|organization|usage limits|Access denied/;
+const saidInObjects = saidWithError.filter(({ body }) => !Array.isArray(body));
+const operatorsOwn = /a\.example|x\.ai|\bkey\b|organization|usage limits|Access denied|acme|budget|balance/i;
 
 const eventsOf = (...events: readonly unknown[]): ScriptedAnswer => ({
   status: 200,
@@ -253,7 +316,7 @@ describe("said by a vendor about the operator", () => {
     expect(log).not.toContain(empty);
   });
 
-  test.each([...saidWith400, ...saidInObjects.map((said) => ({ ...said, status: 200 }))])(
+  test.each([...saidWithError, ...saidInObjects.map((said) => ({ ...said, status: 200 }))])(
     "is not told to the caller, with a $status: $by",
     async ({ protocol, status, body }) => {
       const { gateway, first } = await openPair(protocol, "[first]");
@@ -324,6 +387,8 @@ describe("said by a vendor about the operator", () => {
 
 test("what the caller did wrong stays the caller's, however alike it sounds", async () => {
   for (const [protocol, body] of [
+    ["openai", { error: { message: "insufficient balance is no such tool", code: "invalid" } }],
+    ["openai", { error: { message: "Account acme is suspended, says no such tool", code: "invalid" } }],
     ["anthropic", anthropicError("messages: Your credit balance, this organization has been disabled.")],
     ["openai", { error: { message: "The word 'Incorrect API key provided' is too long", code: "invalid" } }],
     ["gemini", { error: { code: 400, message: "Bad file.", status: "FAILED_PRECONDITION" } }],

@@ -90,23 +90,17 @@ function callersErrorIn(
   return protocol.callersError(status, jsonIn(roughTextOf(body)));
 }
 
-/** What the status alone decides, or with the words beside it. */
+/** What the status alone decides, or with the words beside it: vendors tell of debts with many a status. */
 function refusedByStatus(
   { status, body }: HttpAnswer,
   retryAfterSeconds: number | undefined,
   { speech: { protocol }, actingFor }: Sent,
 ): Exchanged | undefined {
   if (actingFor && status === 401) return { kind: "link_rejected", status };
-  if (status !== 429 && (actingFor || !mayBeAboutUs(status))) return undefined;
+  if (isSuccessStatus(status) || (actingFor && status !== 429)) return undefined;
   const json = jsonIn(roughTextOf(body));
   return refusedOf(status, json, retryAfterSeconds ?? protocol.waitToldIn?.(json));
 }
-
-/**
- * OpenAI refuses images with a 400 once its account's limit is reached, and Alibaba everything of an account in debt, which
- * only the words tell from the caller's own.
- */
-const mayBeAboutUs = (status: number): boolean => status === 400 || aboutOurKey.has(status);
 
 /** An upstream that repeats what it was shown in confidence, a linked account's token too, must not tell it the caller. */
 function tellsSecret(

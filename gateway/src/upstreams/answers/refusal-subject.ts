@@ -13,7 +13,7 @@ function refusalSubject(status: number, json: unknown): "content" | "credit" | "
   if (status === 402) return isAboutSize(readErrorMessage(json)) ? "call_size" : "credit";
   const error = errorIn(errorBodyOf(json));
   const words = [error["code"], error["type"], detailsCodeOf(error)];
-  if (words.some((word) => aboutCredit.has(word))) return "credit";
+  if (words.some((word) => aboutCredit.has(word)) || isCreditInWords(status, json)) return "credit";
   if (status !== 403) return undefined;
   return isFlagged(error) || words.some((word) => aboutContent.has(word)) ? "content" : undefined;
 }
@@ -57,7 +57,7 @@ export function isAboutOperator(status: number, json: unknown): boolean {
   return subject === "credit" || (aboutOurKey.has(status) && subject !== "content");
 }
 
-/** As OpenAI says it with a 429, and of images with a 400; then Moonshot, Anthropic and Alibaba. */
+/** As OpenAI says it with a 429, and of images with a 400; then Moonshot, Anthropic, Alibaba, Z.ai, MiniMax and LiteLLM. */
 const aboutCredit: ReadonlySet<unknown> = new Set([
   "insufficient_quota",
   "billing_not_active",
@@ -69,7 +69,18 @@ const aboutCredit: ReadonlySet<unknown> = new Set([
   "exceeded_current_quota_error",
   "enforced_spend_limit_reached",
   "Arrearage",
+  "1113",
+  "insufficient_balance_error",
+  "budget_exceeded",
 ]);
+
+/**
+ * As Fireworks says it with a 412, and MiniMax with a 500. Never of a 400 or the like, whose sentence may begin with what
+ * the caller wrote.
+ */
+const isCreditInWords = (status: number, json: unknown): boolean =>
+  (status === 412 || status >= 500) &&
+  /^(?:account \S+ is suspended|insufficient balance)\b/i.test(readErrorMessage(json));
 
 /** As OpenRouter says it, which counts what an account can afford in tokens: where that is none, no call is small enough. */
 const isAboutSize = (message: string): boolean =>

@@ -2,7 +2,7 @@ import type { Dispatch } from "../../operation/forwarder.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { asksForUsage, chatExchange } from "../exchanges/chat-exchange.ts";
 import { openaiDialect } from "../dialects/openai/openai-dialect.ts";
-import { readErrorMessage } from "../dialects/dialect-errors.ts";
+import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
 import { dialects } from "../dialects/dialects.ts";
 import type { NativeChat } from "../exchanges/native-chat.ts";
 import type { Protocol } from "../protocol.ts";
@@ -15,6 +15,7 @@ import { foreignTo } from "./openai-itself.ts";
 import { openaiResponses } from "../exchanges/openai-responses.ts";
 import { limitChanges, withLimitWord } from "../exchanges/output-limit.ts";
 import { isAboutGoogleAccount } from "../answers/google-refusal.ts";
+import { errorIn } from "../answers/hidden-error.ts";
 import { readListing } from "../answers/read-listing.ts";
 import { withoutMarked } from "../exchanges/without-marked.ts";
 
@@ -37,7 +38,7 @@ const native: NativeChat = {
 
 export const openai: Protocol = {
   isAboutOperator: (status, json) =>
-    isAboutGoogleAccount(status, json) || (status === 400 && aboutOurAccount.test(readErrorMessage(json))),
+    isAboutGoogleAccount(status, json) || (status === 400 && isAboutOurAccount(json)),
   callersError: (status, json) =>
     status === 403 && aboutContent.test(readErrorMessage(json))
       ? { status, json: { code: "permission-denied", error: "Content violates usage guidelines." } }
@@ -51,6 +52,11 @@ export const openai: Protocol = {
     count_tokens: estimateTokens,
   },
 };
+
+const isAboutOurAccount = (json: unknown): boolean =>
+  aboutOurAccount.test(readErrorMessage(json)) || errorIn(errorBodyOf(json))["code"] === restrictedByGroq;
+
+const restrictedByGroq = "organization_restricted";
 
 /** As xAI says it of a key, of which it shows a part, and OpenAI of an organization that may not use a model yet. */
 const aboutOurAccount = /^(?:incorrect api key provided|your organization must be verified)\b/i;
