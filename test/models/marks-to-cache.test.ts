@@ -77,7 +77,7 @@ const claudes = {
   ],
 };
 
-async function sentFor(model: string): Promise<Record<string, unknown>> {
+async function sentFor(model: string, asked: object = claudes): Promise<Record<string, unknown>> {
   vendor.answer = () =>
     Response.json({
       id: "c",
@@ -87,7 +87,7 @@ async function sentFor(model: string): Promise<Record<string, unknown>> {
       choices: [{ index: 0, message: { role: "assistant", content: "Hi." }, finish_reason: "stop" }],
       usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
     });
-  const response = await gateway.post(account, "/v1/messages", { model, ...claudes });
+  const response = await gateway.post(account, "/v1/messages", { model, ...asked });
   expect(response.status).toBe(200);
   return JSON.parse(vendor.asked.at(-1)?.body ?? "") as Record<string, unknown>;
 }
@@ -101,6 +101,19 @@ test("who resells Claude in OpenAI's dialect is told what is marked in Anthropic
     { role: "assistant" },
     { role: "tool", content: [{ text: "Once.", cache_control }] },
   ]);
+});
+
+test("so they are of a mark on the whole request, which is one at its end", async () => {
+  const hello = { role: "user", content: "Hello." };
+  const plain = await sentFor("claude-resold", { max_tokens: 50, messages: [hello], cache_control });
+  expect(plain["messages"]).toEqual([
+    { role: "user", content: [{ type: "text", text: "Hello.", cache_control }] },
+  ]);
+  const [first, called] = claudes.messages;
+  const result = { type: "tool_result", tool_use_id: "call_1", content: "Once." };
+  const messages = [first, called, { role: "user", content: [result] }];
+  const { messages: sent } = await sentFor("claude-resold", { max_tokens: 50, messages, cache_control });
+  expect(sent).toMatchObject([{}, {}, { role: "tool", content: [{ text: "Once.", cache_control }] }]);
 });
 
 test("other models, which may refuse marks, are told none", async () => {

@@ -29,8 +29,25 @@ export function readConversation(body: JsonObject): Pick<ChatRequest, "system" |
       messages.push({ role, parts: readContent(content, `${field}.content`) });
     } else throw new Inexpressible(`${field}.role`, 'must be "user", "assistant" or "system"');
   }
-  return { system, messages };
+  return { system, messages: markedAtEnd(messages, readCacheControl(body["cache_control"])) };
 }
+
+/** A mark on the whole request stands for one on its last part. */
+function markedAtEnd(messages: readonly ChatMessage[], cache: Cacheable["cache"]): readonly ChatMessage[] {
+  const last = messages.at(-1);
+  if (cache === undefined || last === undefined) return messages;
+  return [...messages.slice(0, -1), { ...last, parts: withLast(last.parts, (part) => marked(part, cache)) }];
+}
+
+/** Nobody else can mark a result as a whole; its end is the same place. */
+function marked(part: ChatPart, cache: Cacheable["cache"]): ChatPart {
+  if (part.kind === "tool_result")
+    return { ...part, content: withLast(part.content, (shown) => ({ ...shown, cache })) };
+  return part.kind === "tool_call" || part.kind === "reasoning" ? part : { ...part, cache };
+}
+
+const withLast = <Item>(items: readonly Item[], change: (last: Item) => Item): readonly Item[] =>
+  items.map((item, at) => (at === items.length - 1 ? change(item) : item));
 
 function readInstructions(content: unknown, field: string): TextPart[] {
   if (typeof content === "string") return content === "" ? [] : [{ kind: "text", text: content }];
@@ -65,18 +82,7 @@ function readBlock(block: JsonObject, field: string, carried: CarriedSignature):
     case "tool_use":
       return [{ ...readToolUse(block, field), ...carried.take() }];
     case "tool_result":
-      return [
-        {
-          kind: "tool_result",
-          callId: readCallId(block["tool_use_id"], `${field}.tool_use_id`),
-          name: undefined,
-          content: markedAtEnd(
-            readToolResult(block["content"], `${field}.content`),
-            readCacheControl(block["cache_control"]),
-          ),
-          isError: block["is_error"] === true,
-        },
-      ];
+      return [readToolResult(block, field)];
     default:
       throw untranslatable(block, field);
   }
@@ -96,7 +102,19 @@ const readToolUse = (block: JsonObject, field: string): ToolCallPart => ({
 
 const readCallId = (id: unknown, field: string): string => checkCallId(requiredString(id, field), field);
 
-function readToolResult(content: unknown, field: string): (TextPart | ImagePart | FilePart)[] {
+function readToolResult(block: JsonObject, field: string): ChatPart {
+  const result: ChatPart = {
+    kind: "tool_result",
+    callId: readCallId(block["tool_use_id"], `${field}.tool_use_id`),
+    name: undefined,
+    content: readShown(block["content"], `${field}.content`),
+    isError: block["is_error"] === true,
+  };
+  const cache = readCacheControl(block["cache_control"]);
+  return cache === undefined ? result : marked(result, cache);
+}
+
+function readShown(content: unknown, field: string): (TextPart | ImagePart | FilePart)[] {
   if (typeof content === "string") return [{ kind: "text", text: content }];
   return optionalList(content, field).map((item, at) => {
     const place = `${field}.${at}`;
@@ -107,10 +125,6 @@ function readToolResult(content: unknown, field: string): (TextPart | ImagePart 
     throw untranslatable(block, place);
   });
 }
-
-/** Nobody else can mark a result as a whole; its end is the same place. */
-const markedAtEnd = <Part extends Cacheable>(parts: readonly Part[], cache: Cacheable["cache"]): Part[] =>
-  parts.map((part, at) => (cache !== undefined && at === parts.length - 1 ? { ...part, cache } : part));
 
 const untranslatable = (block: JsonObject, field: string): Inexpressible =>
   new Inexpressible(

@@ -68,9 +68,8 @@ function readLimit(value: unknown): number | undefined {
 }
 
 /**
- * What is read, or may be dropped: prompt cache, service tier and diagnostics are Anthropic's own affairs. Anything
- * else (documents' containers, MCP servers, and what is yet to come) is refused by name,
- * as Anthropic itself refuses members it does not know.
+ * What is read, or may be dropped: service tier and diagnostics are Anthropic's own affairs. Anything else (documents'
+ * containers, MCP servers, and what is yet to come) is refused by name, as Anthropic itself refuses members it does not know.
  */
 const requestMembers: ReadonlySet<string> = new Set([
   "model",

@@ -221,10 +221,15 @@ test("what says nothing, and Anthropic's own affairs, are dropped", () => {
     speed: "standard",
     inference_geo: "global",
     diagnostics: { previous_message_id: "msg_1" },
-    cache_control: { type: "ephemeral" },
     context_management: { edits: [{ type: "clear_thinking_20251015", keep: "all" }] },
   };
   expect(read(harmless)).toEqual(plainRequest);
+});
+
+test("a mark to cache on the whole request is one on its last part", () => {
+  expect(read({ cache_control: { type: "ephemeral", ttl: "1h" } }).messages).toEqual([
+    { role: "user", parts: [{ kind: "text", text: "Hello", cache: "1h" }] },
+  ]);
 });
 
 test("a member of the wrong type is refused by its name", () => {
