@@ -8,9 +8,15 @@ const openAi =
   /^https:\/\/([\w-]+\.)?((api\.openai\.com|openai\.azure\.(com|us))(?=[:/]|$)|(services\.ai|cognitiveservices)\.azure\.(com|us)(:\d+)?\/openai(?=\/|$))/i;
 
 /** Groq, Cerebras and Mistral, who like OpenAI refuse a message with a member that they do not know. */
-export const refusesUnknownMembers = ({ url }: Pick<Upstream, "url">): boolean => strict.test(url);
+export const refusesUnknownMembers = ({ url }: Pick<Upstream, "url">): boolean =>
+  strict.test(url) || mistral.test(url);
 
-const strict = /^https:\/\/(api\.groq\.com|api\.cerebras\.ai|(api|codestral)\.mistral\.ai)(?=[:/]|$)/i;
+const strict = /^https:\/\/api\.(groq\.com|cerebras\.ai)(?=[:/]|$)/i;
+
+/** It alone refuses to be told which of a caller's own users asks. */
+export const isMistral = ({ url }: Pick<Upstream, "url">): boolean => mistral.test(url);
+
+const mistral = /^https:\/\/(api|codestral)\.mistral\.ai(?=[:/]|$)/i;
 
 /** Alibaba's Model Studio, which serves many vendors' models and counts what they think in its own way. */
 export const isModelStudio = ({ url }: Pick<Upstream, "url">): boolean => modelStudio.test(url);

@@ -1,14 +1,16 @@
 import { expect, test } from "bun:test";
 import { testDispatch, testModel, testUpstream } from "../../operation/test-upstream.ts";
+import type { ModelDialect } from "../../platform/dialect.ts";
 import { marked } from "../dialects/marks.ts";
 import { openai } from "./openai.ts";
 
-/** What leaves for a vendor at this address when a caller of OpenAI's dialect sends this body. */
-function sentTo(url: string, written: string): string {
+/** What leaves for a vendor at this address when a caller of this dialect sends this body. */
+function sentTo(url: string, written: string, dialect: ModelDialect = "openai"): string {
   const rawBody = Buffer.from(written);
   const input = { rawBody, body: JSON.parse(written) as unknown, params: {}, query: {}, rawQuery: "" };
   const dispatch = testDispatch({
     upstream: testUpstream({ url }),
+    service: { exchange: "chat", path: "", dialect },
     input,
     model: testModel("gpt-x"),
   });
@@ -53,6 +55,17 @@ test("what we carried for Gemini is not sent to another vendor, and its thoughts
   expect(sentTo("https://api.deepseek.com/v1", write(thought, signature))).toBe(
     write(thought, "").replace(", ", ","),
   );
+});
+
+test("who asks is told to others than Mistral, which refuses to hear it", () => {
+  const asked = '{"max_tokens":1,"messages":[{"role":"user","content":"Hi"}],"metadata":{"user_id":"ann"}}';
+  expect(JSON.parse(sentTo("https://api.groq.com/openai/v1", asked, "anthropic"))).toHaveProperty("user");
+  const sent = sentTo("https://api.mistral.ai/v1", asked, "anthropic");
+  expect(JSON.parse(sent)).toEqual({
+    model: "gpt-x",
+    messages: [{ role: "user", content: "Hi" }],
+    max_tokens: 1,
+  });
 });
 
 test("a text or a tool that only speaks of it stays", () => {

@@ -1,4 +1,5 @@
 import type { Dispatch } from "../../operation/forwarder.ts";
+import { isMistral } from "../../operation/vendor-addresses.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { asksForUsage, chatExchange } from "../exchanges/chat-exchange.ts";
 import { openaiDialect } from "../dialects/openai/openai-dialect.ts";
@@ -31,6 +32,7 @@ const native: NativeChat = {
     ...withLimitWord(body, dispatch),
     // The dialect asks by itself.
     ...(mayBeAsked(dispatch) ? {} : { stream_options: undefined }),
+    ...(isMistral(dispatch.upstream) ? { user: undefined } : {}),
   }),
   showFrame: (frame, { includeUsage }) => (includeUsage ? undefined : withoutUsage(frame)),
   usageOf: (json) => json["usage"],
