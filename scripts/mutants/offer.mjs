@@ -175,6 +175,13 @@ export const mutants = [
     tests: ["test/money/dearer-members.test.ts"],
   },
   {
+    name: "half a character is sent as another one, and paid",
+    file: "gateway/src/operation/call-arguments.ts",
+    find: "checkWhole(name, `${name}=${value}`);",
+    replace: "",
+    tests: ["gateway/src/operation/call-arguments.test.ts"],
+  },
+  {
     name: "a limit leaves in a word that does not bound thoughts",
     file: "gateway/src/operation/limit-word.ts",
     find: 'boundsThoughts.test(model) ? "max_completion_tokens" : "max_tokens"',

@@ -159,6 +159,7 @@ describe("one call", () => {
         [snapshot(1, { arguments: {} }), "invalid_arguments"],
         [snapshot(1, { arguments: { ticker: { a: 1 } } }), "invalid_arguments"],
         [snapshot(1, { arguments: { ticker: "A", cik: "1" } }), "invalid_arguments"],
+        [snapshot(1, { arguments: { ticker: "\ud800" } }), "invalid_arguments"],
         [snapshot(1, { arguments: [] }), "invalid_arguments"],
         [snapshot(1, { surprise: true }), "invalid_arguments"],
         [

@@ -61,6 +61,17 @@ describe("arguments become the request that HTTP would bring", () => {
     expect(() => writeRequest(read, readPath, { thing_id: "a", since: ["x"] })).toThrow("since");
     expect(writeRequest(read, readPath, { thing_id: "a", since: null, limit: undefined }).rawQuery).toBe("");
   });
+
+  test.each([
+    ["a path", { thing_id: "\ud800", since: "x" }, "thing_id"],
+    ["a query", { thing_id: "a", since: "x\udc00" }, "since"],
+    ["a name in a query", { thing_id: "a", since: "x", "\ud800": "\udc00" }, "\ud800"],
+  ])(
+    "half a character in %s is refused, because nothing but another one could be sent",
+    (_, given, field) => {
+      expect(() => writeRequest(read, readPath, given)).toThrow(`${field}: has half a character`);
+    },
+  );
 });
 
 test("a hundred thousand arguments take about as long as to read them", () => {

@@ -106,6 +106,7 @@ function segment(name: string, value: unknown): string {
     return refuse("invalid_parameters", `${name} is required, as a string`, { field: name });
   }
   if (value === "." || value === "..") refuse("invalid_parameters", `${name}: not a name`, { field: name });
+  checkWhole(name, value);
   return /^[\w.:~@+-]+$/.test(value) ? value : encodeURIComponent(value);
 }
 
@@ -116,9 +117,16 @@ function writeQuery(members: JsonObject): string {
     if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") {
       refuse("invalid_parameters", `${name}: expected a string, a number or a boolean`, { field: name });
     }
+    checkWhole(name, `${name}=${value}`);
     query.append(name, String(value));
   }
   return query.toString();
+}
+
+/** Half a character cannot be sent outside of JSON: a stranger in its place would be asked for, and paid. */
+function checkWhole(field: string, text: string): void {
+  if (text.isWellFormed()) return;
+  refuse("invalid_parameters", `${field}: has half a character (a surrogate alone)`, { field });
 }
 
 const queryNames = (operation: Operation): ReadonlySet<string> =>
