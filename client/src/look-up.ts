@@ -46,8 +46,8 @@ function outcomeOf(receipt: unknown): Outcome | undefined {
   const { request_id: requestId, status, outcome, charged_micros_usd: charged } = membersOf(receipt);
   if (typeof requestId !== "string" || typeof charged !== "number") return undefined;
   if (status === "settled" || status === "released") {
-    const failed = outcome === "failed";
-    return { found: { kind: "ended", chargedMicrosUsd: charged, failed }, requestId };
+    const known = outcome === "succeeded" || outcome === "failed" ? outcome : "unknown";
+    return { found: { kind: "ended", chargedMicrosUsd: charged, outcome: known }, requestId };
   }
   return { found: { kind: "running" }, requestId };
 }

@@ -54,11 +54,14 @@ test("no billed call in doubt is sent again without a look into the books", () =
 
 test("what was charged is never sent again, and a key that has ended is not used again", () => {
   for (const keyed of [true, false]) {
-    for (const failed of [true, false]) {
-      expect(decide({ kind: "ended", chargedMicrosUsd: 1, failed }, keyed)).toBe("answer_lost");
-      const unpaid = decide({ kind: "ended", chargedMicrosUsd: 0, failed }, keyed);
-      expect(unpaid).toBe(!keyed && failed ? "send_again" : "ended_unpaid");
+    const ended = (chargedMicrosUsd: number, outcome: "succeeded" | "failed" | "unknown") =>
+      decide({ kind: "ended", chargedMicrosUsd, outcome }, keyed);
+    for (const outcome of ["succeeded", "failed", "unknown"] as const) {
+      expect(ended(1, outcome)).toBe("answer_lost");
     }
+    expect(ended(0, "failed")).toBe(keyed ? "ended_unpaid" : "send_again");
+    expect(ended(0, "unknown")).toBe("ended_unpaid");
+    expect(ended(0, "succeeded")).toBe("answer_lost");
     expect(decide({ kind: "not_found" }, keyed)).toBe("send_again");
     expect(decide({ kind: "running" }, keyed)).toBe("wait_and_look_up");
   }

@@ -55,13 +55,14 @@ export type Found =
   | {
       readonly kind: "ended";
       readonly chargedMicrosUsd: number;
-      /** The upstream certainly failed; otherwise it may have done the work, and only its answer was lost. */
-      readonly failed: boolean;
+      /** `failed` only where the upstream certainly did; where that is `unknown`, it may have done the work. */
+      readonly outcome: "succeeded" | "failed" | "unknown";
     };
 
 export type Decision = "send_again" | "wait_and_look_up" | "answer_lost" | "ended_unpaid";
 
 /**
+ * What succeeded was made, whether it cost something or, as under a free plan, nothing.
  * An idempotency key stays with the call that has ended, so a keyed call that failed cannot be had again under its
  * key, and another key would be another operation. A plain GET that cost nothing may be asked again when its upstream
  * certainly failed; where that is in doubt, the upstream may have done it and would do it twice.
@@ -69,8 +70,8 @@ export type Decision = "send_again" | "wait_and_look_up" | "answer_lost" | "ende
 export function decide(found: Found, keyed: boolean): Decision {
   if (found.kind === "not_found") return "send_again";
   if (found.kind === "running") return "wait_and_look_up";
-  if (found.chargedMicrosUsd > 0) return "answer_lost";
-  return keyed || !found.failed ? "ended_unpaid" : "send_again";
+  if (found.chargedMicrosUsd > 0 || found.outcome === "succeeded") return "answer_lost";
+  return keyed || found.outcome !== "failed" ? "ended_unpaid" : "send_again";
 }
 
 /** Delays double up to this, unless the gateway itself asks for more. */

@@ -36,6 +36,8 @@ const receipt = (status: string, charged: number, outcome = "unknown") => ({
   outcome,
   charged_micros_usd: charged,
 });
+/** The books know of no such call, so many times. */
+const unheard = (times: number): undefined[] => Array.from({ length: times }, () => undefined);
 const fine: Scripted = { status: 200, body: { ok: true }, headers: { "x-tollgate-cost-micros-usd": "5" } };
 
 describe("what must change before it is asked again is never sent twice", () => {
@@ -180,6 +182,23 @@ describe("a transient failure", () => {
     });
   }
 
+  test("of a billed call that succeeded for nothing, as under a free plan, is told as one that was made", async () => {
+    const free = receipt("settled", 0, "succeeded");
+    for (const call of [billedPost("mine"), billedGet]) {
+      const error = await run({ answers: ["cut"], receipts: [free] }, call);
+      expect(error).toMatchObject({
+        kind: "answer_lost",
+        moneyMoved: "no",
+        chargedMicrosUsd: 0,
+        attempts: 1,
+      });
+      expect(String(error)).toContain("nothing was charged");
+      await gateway.close();
+    }
+    const late = await run({ answers: ["gone"], receipts: [...unheard(5), free] }, billedPost("mine"));
+    expect(late).toMatchObject({ kind: "answer_lost", moneyMoved: "no", chargedMicrosUsd: 0, attempts: 5 });
+  });
+
   test("of a billed call that still runs is waited for", async () => {
     const receipts = [receipt("dispatched", 0), receipt("dispatched", 0), receipt("settled", 9)];
     const error = await run({ answers: ["cut"], receipts }, billedPost("mine"));
@@ -203,7 +222,8 @@ describe("a transient failure", () => {
   test("of a create that brings the same answer again is repeated although it was made", async () => {
     const create = { ...billedPost("task"), repeatsAnswer: true };
     const answers: Scripted[] = ["cut", fine];
-    for (const made of [receipt("settled", 3), receipt("dispatched", 0)]) {
+    const free = receipt("settled", 0, "succeeded");
+    for (const made of [receipt("settled", 3), free, receipt("dispatched", 0)]) {
       expect(await run({ answers, receipts: [made] }, create)).toBe("answered");
       expect(gateway.calls.map((call) => call.idempotencyKey)).toEqual(["task", "task"]);
       await gateway.close();
@@ -239,7 +259,7 @@ describe("a transient failure", () => {
       [nothing, { kind: "connection", moneyMoved: "no", chargedMicrosUsd: 0 }],
       ["gone", { kind: "connection", moneyMoved: "unknown", chargedMicrosUsd: undefined }],
     ] as const) {
-      const receipts = [nothing, nothing, nothing, nothing, nothing, last];
+      const receipts = [...unheard(5), last];
       const error = await run({ answers: ["gone"], receipts }, billedPost("k"));
       expect(error).toMatchObject({ ...expected, attempts: 5 });
       expect(gateway.calls).toHaveLength(5);
@@ -290,6 +310,10 @@ describe("a conflict", () => {
     const error = await run({ answers: [running], receipts: [receipt("settled", 4)] }, billedPost("k"));
     expect(error).toMatchObject({ kind: "answer_lost", chargedMicrosUsd: 4 });
     expect(gateway.calls).toHaveLength(1);
+    await gateway.close();
+    const free = receipt("settled", 0, "succeeded");
+    const unpaid = await run({ answers: [running], receipts: [free] }, billedPost("k"));
+    expect(unpaid).toMatchObject({ kind: "answer_lost", moneyMoved: "no", chargedMicrosUsd: 0 });
   });
 
   test("with our own earlier attempt says what that cost", async () => {

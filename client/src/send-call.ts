@@ -148,10 +148,11 @@ const canLookUp = ({ call, requestId }: Failure): boolean =>
 
 /** The attempts are used up, and one of them was in doubt: a request can arrive after the books were first asked. */
 async function lastWord(failure: Failure, transport: Transport, signal: AbortSignal): Promise<TollgateError> {
-  const outcome = await lookUp({ ...failure.call, requestId: failure.requestId }, transport, signal);
+  const { call, requestId } = failure;
+  const outcome = await lookUp({ ...call, requestId }, transport, signal);
   if (!outcome || outcome.found.kind === "running") return errorOf(failure, { moneyMoved: "unknown" });
-  const facts = paidBy(outcome);
-  return errorOf(failure, { ...(facts.chargedMicrosUsd > 0 ? { kind: "answer_lost" } : {}), ...facts });
+  const isLost = decide(outcome.found, call.idempotencyKey !== undefined) === "answer_lost";
+  return errorOf(failure, { ...(isLost ? { kind: "answer_lost" } : {}), ...paidBy(outcome) });
 }
 
 /** The request must not be sent again. What it cost stands in the answer, in the original's, or in the books. */

@@ -25,8 +25,15 @@ export const mutants = [
   {
     name: "the client asks again for a paid GET whose upstream may have answered",
     file: "client/src/retry-rules.ts",
-    find: 'return keyed || !found.failed ? "ended_unpaid"',
+    find: 'return keyed || found.outcome !== "failed" ? "ended_unpaid"',
     replace: 'return keyed ? "ended_unpaid"',
+    tests: clientTests,
+  },
+  {
+    name: "the client takes a call that succeeded for nothing for one that was not made",
+    file: "client/src/retry-rules.ts",
+    find: ' || found.outcome === "succeeded"',
+    replace: "",
     tests: clientTests,
   },
   {
