@@ -55,6 +55,8 @@ export interface GatewayParts {
   readonly metrics: Metrics;
   readonly operatorToken?: string | undefined;
   readonly bodyTimeoutMs?: number;
+  /** For all bodies together that are on their way; see doors/wire/body-room.ts. */
+  readonly bodyRoomBytes?: number;
   readonly salesRefreshMs?: number;
   /** Adds to what agents find at their door: tools of an embedder's own. */
   readonly extendAgentServer?: (server: AgentServer) => void;
@@ -97,7 +99,8 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   const refreshing = setInterval(sales.refresh, parts.salesRefreshMs ?? salesRefreshUsualMs).unref();
 
   let isStopping = false;
-  const bodies = createBodyReader(parts.bodyTimeoutMs ?? bodyTimeoutUsualMs, clock.monotonicMs);
+  const { bodyTimeoutMs = bodyTimeoutUsualMs, bodyRoomBytes } = parts;
+  const bodies = createBodyReader({ timeoutMs: bodyTimeoutMs, roomBytes: bodyRoomBytes, clock });
   const shared = { ...parts, gate, inForce: () => inForce, contracts, sales, bodies, inFlight, randomBytes };
   const doors = createDoors({ ...shared, isStopping: () => isStopping });
   const answer = createFrontDoor({ ...shared, doors });

@@ -46,7 +46,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const countingMore = countOperation(call, operation, caller, gate); //         429
   if (countingMore) await countingMore;
   const query = validateQuery(call, operation); //                               400
-  const reading = readBody(call, operation); //                                  408 · 413 · 415
+  const reading = readBody(call, operation, gate); //                            408 · 413 · 415 · 429
   const rawBody = reading instanceof Promise ? await reading : reading;
   const foundAgain = authenticateAgain(call, caller, gate); //                   401 · 403 · 429
   caller = foundAgain instanceof Promise ? await foundAgain : foundAgain;

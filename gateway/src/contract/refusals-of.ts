@@ -21,7 +21,7 @@ export function refusalsOf(operation: Operation): readonly RefusalCode[] {
     "invalid_parameters",
     "internal",
   ];
-  if (body) codes.push("request_timeout", "payload_too_large", "unsupported_media_type");
+  if (body) codes.push("request_timeout", "payload_too_large", "unsupported_media_type", "quota_exceeded");
   if (price.kind === "free") codes.push("cost_quote_unsupported");
   if (modelKindOf(operation) !== undefined) codes.push("model_not_found");
   if (price.kind === "free" && isSold(operation)) codes.push("billing_config_invalid", "account_suspended");

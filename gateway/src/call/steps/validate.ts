@@ -4,16 +4,32 @@ import type { Operation } from "../../operation/operation.ts";
 import { plainlyValid } from "../../operation/plainly-valid.ts";
 import { DecidingNames } from "../../platform/deciding-names.ts";
 import { isJsonObject, parseJson, type JsonObject } from "../../platform/json.ts";
-import { refuse } from "../../platform/refusals.ts";
+import { CallRefused, refuse } from "../../platform/refusals.ts";
 import type { Call } from "../call.ts";
+import type { Gate } from "../gate.ts";
+import { returnCounted } from "../limits/return-counted.ts";
 
 /** Looked at before the body is waited for: who asks wrongly need not send one. */
 export const validateQuery = ({ rawQuery }: Call, { query }: Operation): unknown =>
   rawQuery === "" ? checkNothing(query) : check(query, readQuery(rawQuery));
 
 /** What came of a body, as bytes; nobody waits for one that the operation does not have. */
-export const readBody = (call: Call, { body, bodyBytesMax }: Operation): Uint8Array | Promise<Uint8Array> =>
-  body ? call.readBody(bodyBytesMax) : noBody;
+export function readBody(
+  call: Call,
+  { body, bodyBytesMax }: Operation,
+  gate: Gate,
+): Uint8Array | Promise<Uint8Array> {
+  if (!body) return noBody;
+  const reading = call.readBody(bodyBytesMax);
+  return reading instanceof Promise
+    ? reading.catch((error: unknown) => refuseBody(error, call, gate))
+    : reading;
+}
+
+async function refuseBody(error: unknown, call: Call, gate: Gate): Promise<never> {
+  if (error instanceof CallRefused && error.status === 429) await returnCounted(call, gate);
+  throw error;
+}
 
 /** Turns bytes into an input the rest can trust, or says which field is wrong. Nothing else parses a request. */
 export function validate(

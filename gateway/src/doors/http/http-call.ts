@@ -82,7 +82,7 @@ export class HttpCall implements Call {
   }
 
   readBody(bytesMax: number): Uint8Array | Promise<Uint8Array> {
-    return this.#request ? this.#bodies.read(this.#request, bytesMax) : noBytes;
+    return this.#request ? this.#bodies.read(this.#request, bytesMax, this.known.caller?.accountId) : noBytes;
   }
 
   /** Our own name is heeded beside the operator's: a cap or a quote under the wrong name must not become a purchase. */

@@ -6,6 +6,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { checkCredential } from "../../call/steps/authenticate.ts";
 import { nothingKnown, type Known } from "../../call/call.ts";
+import { returnCounted } from "../../call/limits/return-counted.ts";
 import { countRequest } from "../../call/steps/count-request.ts";
 import { renameToHost, type Addresses } from "../../config/addresses.ts";
 import { bearerChallenge } from "../../grants/challenge.ts";
@@ -102,10 +103,13 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     const bytesMax = limited ? limitedBytesMax : bodyBytesMax;
     const body =
       request.method === "POST"
-        ? await readMessage(request, parts.bodies, bytesMax).catch(asRefusal)
+        ? await readMessage(request, parts.bodies, { bytesMax, accountId: caller.accountId }).catch(asRefusal)
         : undefined;
     if (limited && !isHeardBeyondLimit(body)) throw limited;
-    if (body instanceof CallRefused) throw body;
+    if (body instanceof CallRefused) {
+      if (body.status === 429) await returnCounted({ known }, gate);
+      throw body;
+    }
     if (body instanceof Response) return body;
     // checkCredential lets nobody pass who presented nothing.
     const value = presented.kind === "key" ? presented.value : "";
@@ -174,8 +178,12 @@ const stopping = (): Response =>
 
 const methods: ReadonlySet<string> = new Set(["POST", "GET", "DELETE"]);
 
-async function readMessage(request: Request, bodies: BodyReader, bytesMax: number): Promise<unknown> {
-  const parsed = parseJson(await bodies.read(request, bytesMax));
+async function readMessage(
+  request: Request,
+  bodies: BodyReader,
+  { bytesMax, accountId }: { readonly bytesMax: number; readonly accountId: string },
+): Promise<unknown> {
+  const parsed = parseJson(await bodies.read(request, bytesMax, accountId));
   if (!parsed.ok) return protocolError(400, -32700, `Parse error: ${parsed.why}`);
   // Batches were taken out of the protocol; one message is one request.
   if (!isJsonObject(parsed.value)) return protocolError(400, -32600, "Invalid Request: expected one message");

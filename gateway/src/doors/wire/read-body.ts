@@ -1,14 +1,30 @@
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
+import { toldOfLimit } from "../../limits/hit-limit.ts";
+import type { Clock } from "../../platform/clock.ts";
 import { createDeadlines, type Deadline, type Deadlines, type Waiting } from "../../platform/deadlines.ts";
 import { codeOf } from "../../platform/error-code.ts";
 import { passedBytesMax, type HttpHeaders, type SentBody } from "../../platform/http-request.ts";
 import { CallRefused, refuse } from "../../platform/refusals.ts";
+import { BodyRoom } from "./body-room.ts";
 
 /** Reads request bodies within limits of size, time and compression. */
 export interface BodyReader {
-  /** Not a promise where the body is here: nearly every call's comes with its head. */
-  readonly read: (request: SentBody, bytesMax: number) => Uint8Array | Promise<Uint8Array>;
+  /**
+   * Not a promise where the body is here: nearly every call's comes with its head. Large ones are only for those whose
+   * account is known.
+   */
+  readonly read: (
+    request: SentBody,
+    bytesMax: number,
+    accountId?: string,
+  ) => Uint8Array | Promise<Uint8Array>;
+}
+
+interface Parts {
+  readonly timeoutMs: number;
+  readonly roomBytes?: number | undefined;
+  readonly clock: Clock;
 }
 
 /** JSON by any of the names under which clients send it; curl's own default is one of them. */
@@ -27,11 +43,12 @@ export function letsRestPass(headers: HttpHeaders): boolean {
   return length !== null && Number(length) <= passedBytesMax;
 }
 
-export function createBodyReader(timeoutMs: number, monotonicMs: () => number): BodyReader {
-  const deadlines = createDeadlines(monotonicMs);
+export function createBodyReader({ timeoutMs, roomBytes, clock }: Parts): BodyReader {
+  const deadlines = createDeadlines(clock.monotonicMs);
+  const room = new BodyRoom(roomBytes);
 
   return {
-    read: (request, bytesMax) => {
+    read: (request, bytesMax, accountId = nobody) => {
       // Each look at a header costs, so each is looked at once.
       const { headers } = request;
       checkType(headers.get("content-type"));
@@ -41,7 +58,10 @@ export function createBodyReader(timeoutMs: number, monotonicMs: () => number): 
       const { arrivedBody } = request;
       if (arrivedBody && arrivedBody.length > bytesMax) tooLarge(bytesMax);
       if (arrivedBody) return packed ? decompress(arrivedBody, bytesMax) : arrivedBody;
-      const arriving = length === null ? readChunks(request, bytesMax) : request.bytes();
+      const isSmall = length !== null && Number(length) <= roomlessBytes;
+      const arriving = isSmall
+        ? request.bytes()
+        : readPieces(request, bytesMax, { room, accountId, nowMs: clock.wallMs });
       const body = new ArrivingBody(arriving, deadlines, timeoutMs).whole;
       return packed ? body.then((bytes) => decompress(bytes, bytesMax)) : body;
     },
@@ -98,17 +118,51 @@ function whyBroken(error: unknown): Error {
     : error;
 }
 
-async function readChunks(request: SentBody, bytesMax: number): Promise<Uint8Array> {
-  if (!request.body) return new Uint8Array();
-  const chunks: Uint8Array[] = [];
-  let total = 0;
-  for await (const chunk of request.body) {
-    total += chunk.byteLength;
-    if (total > bytesMax) tooLarge(bytesMax);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+const nobody = "";
+
+/** As much of every body needs no room: a connection keeps it anyway, and what most calls send is far less. */
+const roomlessBytes = 256 * 1024;
+
+interface Lodging {
+  readonly room: BodyRoom;
+  readonly accountId: string;
+  readonly nowMs: () => number;
 }
+
+/** Takes room for what has come, not for what was announced: a head without a body must not keep others out. */
+async function readPieces(
+  request: SentBody,
+  bytesMax: number,
+  { room, accountId, nowMs }: Lodging,
+): Promise<Uint8Array> {
+  if (!request.body) return new Uint8Array();
+  const pieces: Uint8Array[] = [];
+  let totalBytes = 0;
+  let takenBytes = 0;
+  try {
+    for await (const piece of request.body) {
+      totalBytes += piece.byteLength;
+      if (totalBytes > bytesMax) tooLarge(bytesMax);
+      const neededBytes = Math.max(0, totalBytes - roomlessBytes) - takenBytes;
+      if (neededBytes > 0 && !room.take(accountId, neededBytes)) noRoom(room.shareOf(accountId), nowMs());
+      takenBytes += neededBytes;
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces);
+  } finally {
+    room.giveBack(accountId, takenBytes);
+  }
+}
+
+/** Most bodies have come by then. */
+const roomRetryMs = 1_000;
+
+const noRoom = (shareBytes: number, nowMs: number): never =>
+  refuse(
+    "quota_exceeded",
+    `Too many large bodies of this account are on their way; together they may have ${shareBytes} bytes for now.`,
+    toldOfLimit({ name: "body_bytes", limit: shareBytes, retryInMs: roomRetryMs }, nowMs),
+  );
 
 async function decompress(body: Uint8Array, bytesMax: number): Promise<Uint8Array> {
   const maxOutputLength = Math.min(bytesMax, Math.max(body.byteLength, 1) * compressionRatioMax);
