@@ -121,6 +121,20 @@ export const mutants = [
     tests: ["test/agents/agent-spending.test.ts"],
   },
   {
+    name: "an agent that writes its arguments in another order is told to take another key",
+    file: "gateway/src/doors/mcp/calls/agent-call.ts",
+    find: "JSON.stringify(sortMembers(request.content))",
+    replace: "JSON.stringify(request.content)",
+    tests: ["test/agents/agent-spending.test.ts"],
+  },
+  {
+    name: "an idempotency key of an agent holds for any arguments",
+    file: "gateway/src/doors/mcp/calls/agent-call.ts",
+    find: "JSON.stringify(sortMembers(request.content))",
+    replace: '""',
+    tests: ["test/agents/agent-spending.test.ts"],
+  },
+  {
     name: "an approval is believed without being used up",
     file: "gateway/src/doors/mcp/tools/use-tool.ts",
     find: "autoApproveMicros: parts.settings().autoApproveMicros,\n      claim,",
@@ -152,7 +166,7 @@ export const mutants = [
   {
     name: "an approval allows any arguments",
     file: "gateway/src/doors/mcp/approval/approval-item.ts",
-    find: "sorted(call.arguments), ",
+    find: "sortMembers(call.arguments), ",
     replace: "",
     tests: ["test/agents/agent-approval.test.ts"],
   },
@@ -173,8 +187,8 @@ export const mutants = [
   {
     name: "an approval allows any operation",
     file: "gateway/src/doors/mcp/approval/approval-item.ts",
-    find: "[place, call.operation_id, sorted",
-    replace: "[place, sorted",
+    find: "[place, call.operation_id, sortMembers",
+    replace: "[place, sortMembers",
     tests: ["test/agents/agent-approval.test.ts"],
   },
   {

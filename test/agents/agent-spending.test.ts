@@ -253,6 +253,21 @@ describe("repeating", () => {
     expect(await spent()).toBe(snapshotMicros);
   });
 
+  test("an idempotency key knows its arguments again in whatever order their members are written", async () => {
+    const rerank = (given: object) =>
+      use({
+        operation_id: "rerank.create",
+        arguments: given,
+        max_price_usd: 0.1,
+        idempotency_key: "any order",
+      });
+    await rerank({ query: "q", documents: ["a", "b"], own: { c: 1, d: 2 } });
+    const same = await rerank({ own: { d: 2, c: 1 }, documents: ["a", "b"], query: "q" });
+    expect(errorOf(same)["message"]).toContain("has ended; it is not repeated or charged again");
+    const other = await rerank({ query: "q", documents: ["b", "a"], own: { c: 1, d: 2 } });
+    expect(errorOf(other)["message"]).toContain("used for another request");
+  });
+
   test("the same key at the same time buys once", async () => {
     const all = await Promise.all(
       Array.from({ length: 10 }, () => use(snapshot(0.1, { idempotency_key: "at once" }))),
@@ -489,6 +504,9 @@ test("a repeated creation of a video names the task that there is, and the reque
   const { task, request_id } = (await use(fox)).structuredContent;
   const again = (await use(fox)).structuredContent;
   expect(again).toMatchObject({ status: "accepted", request_id, task: task as object });
+  const reversed = Object.fromEntries(Object.entries(fox.arguments).toReversed());
+  const inAnotherOrder = (await use({ ...fox, arguments: reversed })).structuredContent;
+  expect(inAnotherOrder).toMatchObject({ status: "accepted", request_id });
   expect((await gateway.receipt(account, String(request_id))).operation_id).toBe("video.synthesis.create");
 });
 

@@ -32,6 +32,8 @@ export interface Call {
   readonly confirmsLinks?: true;
   /** Said by a door whose callers do not see methods: an idempotency key holds for every operation, not only for a POST. */
   readonly keysHoldForAll?: true;
+  /** Said by a door whose callers write no bytes: the body as its key knows it again, in whatever order it is written then. */
+  readonly bodyKnownAs?: () => string;
   /** Headers that belong to the body's dialect and travel with it. */
   readonly forwarded: Readonly<Record<string, string>>;
   /** Said by a door that agents come through: what needs no approval, and the approval they bring. */

@@ -35,6 +35,8 @@ describe("arguments become the request that HTTP would bring", () => {
     const request = writeRequest(write, write.path, { model: "vendor:model-1.5", mode: "fast", text: "hi" });
     expect(request).toMatchObject({ path: "/v1/models/vendor:model-1.5:run", rawQuery: "mode=fast" });
     expect(new TextDecoder().decode(request.body)).toBe('{"text":"hi"}');
+    const { body } = writeRequest(write, write.path, { model: "m", text: "hi", about: {} });
+    expect(new TextDecoder().decode(body)).toBe('{"text":"hi","about":{}}');
   });
 
   test("a parameter can name nothing but one segment of the path", () => {

@@ -12,6 +12,8 @@ export interface WrittenRequest {
   readonly path: string;
   readonly rawQuery: string;
   readonly body: Uint8Array;
+  /** What the body says, where there is one. */
+  readonly content: JsonObject | undefined;
 }
 
 /** `path` is the operation's path with the configured names in it: what is left in braces are parameters. */
@@ -29,9 +31,10 @@ export function writeRequest(operation: Operation, path: string, given: JsonObje
     const query = Object.fromEntries(inQuery.map((name) => [name, rest[name]]));
     for (const name of inQuery) delete rest[name];
     const body = new TextEncoder().encode(JSON.stringify(rest));
-    return { method: operation.method, path: filled, rawQuery: writeQuery(query), body };
+    return { method: operation.method, path: filled, rawQuery: writeQuery(query), body, content: rest };
   }
-  return { method: operation.method, path: filled, rawQuery: writeQuery(rest), body: new Uint8Array() };
+  const rawQuery = writeQuery(rest);
+  return { method: operation.method, path: filled, rawQuery, body: new Uint8Array(), content: undefined };
 }
 
 /** The JSON Schema of the arguments object. */

@@ -69,7 +69,7 @@ function readClaim(call: Call, input: CallInput): IdempotencyClaim | undefined {
     keyHash: hashIdempotencyKey(key),
     fingerprint: new Bun.CryptoHasher("sha256")
       .update(`${call.method} ${call.path}?${query}\n`)
-      .update(input.rawBody)
+      .update(call.bodyKnownAs?.() ?? input.rawBody)
       .digest(),
   };
 }

@@ -3,6 +3,7 @@ import type { Micros } from "../../../platform/money.ts";
 import { fitInto, jsonBytes, worthBytes } from "../calls/fit-result.ts";
 import type { Cost } from "../calls/run-operation.ts";
 import type { UseArguments } from "../tools/tool-shapes.ts";
+import { sortMembers } from "../../../platform/sort-members.ts";
 
 /** As much as a person reads before deciding. It grows with the number of members, because each must be seen. */
 const summaryBytes = 600;
@@ -54,14 +55,6 @@ export function callDigest(
   call: Pick<UseArguments, "operation_id" | "arguments">,
   capMicros: Micros,
 ): Uint8Array {
-  const content = JSON.stringify([place, call.operation_id, sorted(call.arguments), String(capMicros)]);
+  const content = JSON.stringify([place, call.operation_id, sortMembers(call.arguments), String(capMicros)]);
   return new Bun.CryptoHasher("sha256").update(content).digest();
-}
-
-/** The order of members means nothing, so it must not decide whether an approval fits. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(members.map(([name, inner]) => [name, sorted(inner)]));
 }

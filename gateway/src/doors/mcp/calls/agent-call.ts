@@ -7,9 +7,10 @@ import type { Credential } from "../../../keys/keys.ts";
 import { idempotencyKeyPattern } from "../../../ledger/idempotency-key.ts";
 import type { Offer } from "../../../offer/offer.ts";
 import { writeRequest, type WrittenRequest } from "../../../operation/call-arguments.ts";
-import { usdFromMicros, type Micros } from "../../../platform/money.ts";
+import { type Micros, usdFromMicros } from "../../../platform/money.ts";
 import { refuse } from "../../../platform/refusals.ts";
 import type { UseArguments } from "../tools/tool-shapes.ts";
+import { sortMembers } from "../../../platform/sort-members.ts";
 
 export interface RunParts {
   readonly gate: Gate;
@@ -71,6 +72,8 @@ export async function openCall(
     maxPriceUsd: usdFromMicros(wanted.capMicros),
     idempotencyKey: wanted.idempotencyKey === undefined ? undefined : headerKey(wanted.idempotencyKey),
     keysHoldForAll: true,
+    // A model writes its arguments anew each time: told to take another key for another order, it would pay twice.
+    bodyKnownAs: () => (request.content ? JSON.stringify(sortMembers(request.content)) : ""),
     forwarded: {},
     approval: { coveredMicros: wanted.autoApproveMicros, claim: wanted.claim },
     readBody: async (bytesMax) =>
