@@ -20,7 +20,7 @@ export function errorOf(
   const refusal = readRefusal(body);
   const kind = facts.kind ?? kindOf(answer?.status);
   const own = ownMessage(kind, facts.moneyMoved, cause);
-  const last = answer ? `The gateway answered ${answer.status}.` : "The answer broke off before its end.";
+  const last = answer ? asItCame(answer.status, body) : "The answer broke off before its end.";
   return new TollgateError(own ?? refusal.message ?? last, {
     kind,
     code: refusal.code ?? kind,
@@ -53,6 +53,18 @@ const messages: Partial<Record<ErrorKind, string>> = {
   aborted: "The call was stopped by its caller.",
   malformed_answer: "The answer is not what was asked for, or not what it says it is.",
 };
+
+/** Vendors have many places for why they refuse; where none that is known has it, it stands somewhere in the body. */
+function asItCame(status: number, body: unknown): string {
+  const written = typeof body === "string" ? body : JSON.stringify(body);
+  const line = written.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
+  if (line === "" || line === "{}") return `The gateway answered ${status}.`;
+  const shown = line.length > shownMax ? `${line.slice(0, shownMax)}…` : line;
+  return `The gateway answered ${status}: ${shown}`;
+}
+
+/** A message is a few lines at most; an error's `body` has all of it. */
+const shownMax = 500;
 
 function kindOf(status: number | undefined): ErrorKind {
   if (status === undefined) return "connection";

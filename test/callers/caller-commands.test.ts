@@ -213,6 +213,17 @@ describe("tollgate call", () => {
     expect(errors).toStartWith("documents is required. No money moved. (invalid_parameters, 400;");
   });
 
+  test("that a vendor refused in words of its own says them, and hands a program the whole answer", async () => {
+    const undated = ["call", "traffic_analytics.website.traffic_engagement", "--arg", "domain=x.com"];
+    const why = "start_date and end_date are required as YYYY-MM";
+    const people = await tollgate(undated);
+    expect(people.code).toBe(1);
+    expect(people.errors).toContain(why);
+    expect(people.errors).toContain(". No money moved. (parameters, 400;");
+    const program = json((await tollgate([...undated, "--json"])).errors);
+    expect(program).toMatchObject({ status: 400, body: { meta: { error_message: why } } });
+  });
+
   test("says where it asked when nobody is there", async () => {
     const nobody = "http://127.0.0.1:9";
     const asked = [["usage"], ["call", ...snapshot]].map((words) =>

@@ -85,11 +85,12 @@ function failureOf(error: TollgateError, baseUrl: string): CommandFailed {
     money_moved: moneyMoved,
     charged_micros_usd: chargedMicrosUsd ?? null,
     attempts: error.attempts,
+    body: error.body ?? null,
   });
 }
 
 /** What is refused may end without a full stop. It begins as it is: often with the very name of an argument. */
-const closed = (message: string): string => message + (/[.!?]$/.test(message) ? "" : ".");
+const closed = (message: string): string => message + (/[.!?…]$/.test(message) ? "" : ".");
 
 function moneySentence({ moneyMoved, chargedMicrosUsd }: TollgateError): string {
   if (moneyMoved === "no") return "No money moved.";
