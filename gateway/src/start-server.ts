@@ -79,10 +79,11 @@ export async function startServer(parts: StartParts): Promise<number> {
       log,
       metrics,
       listen: createListen({
-        onFull: (ended) =>
-          log.warn("more connections than this process may have; those that waited longest were ended", {
-            ended,
-          }),
+        onFull: ({ waiting, newcomers }) =>
+          log.warn(
+            "more connections than this process may have; those that waited longest were ended, and newcomers where none waited",
+            { ended: waiting, newcomers_ended: newcomers },
+          ),
         newId: parts.newId,
         onBug: (error, requestId) =>
           log.error("an answer failed unexpectedly", { request_id: requestId, ...describeError(error) }),

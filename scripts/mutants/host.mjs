@@ -66,8 +66,36 @@ export const mutants = [
   {
     name: "a call is ended to make room for a connection",
     file: "gateway/src/host/listen.ts",
-    find: "connection !== newcomer && connection.idleSeconds !== undefined",
+    find: "connection !== newcomer && waitedSeconds(connection) !== undefined",
     replace: "connection !== newcomer",
+    tests: ["gateway/src/host/listen.test.ts"],
+  },
+  {
+    name: "whoever sends the rest of an answered request keeps newcomers out",
+    file: "gateway/src/host/http/http-connection.ts",
+    find: "return this.#isPassing() ? this.#passingSeconds : undefined;",
+    replace: "return undefined;",
+    tests: ["gateway/src/host/listen.test.ts"],
+  },
+  {
+    name: "whoever sends no body keeps newcomers out",
+    file: "gateway/src/host/http/http-connection.ts",
+    find: "return this.#awaitsBody() ? this.#bodyAwaitedSeconds : undefined;",
+    replace: "return undefined;",
+    tests: ["gateway/src/host/listen.test.ts"],
+  },
+  {
+    name: "a call that does not read its body is ended to make room for a connection",
+    file: "gateway/src/host/http/http-connection.ts",
+    find: " && this.#body?.isWanted === true",
+    replace: "",
+    tests: ["gateway/src/host/listen.test.ts"],
+  },
+  {
+    name: "an answer is kept for whoever sends and does not read",
+    file: "gateway/src/host/http/http-connection.ts",
+    find: "    if (this.#isPassing()) this.#quietSeconds = 0;",
+    replace: "    this.#quietSeconds = 0;",
     tests: ["gateway/src/host/listen.test.ts"],
   },
   {

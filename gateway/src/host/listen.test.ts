@@ -1,7 +1,8 @@
-import { afterAll, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { until } from "../../../test/support/until.ts";
+import type { HttpRequest } from "../platform/http-request.ts";
 import type { PacedBody } from "../platform/paced-body.ts";
 import type { Reply } from "../platform/reply.ts";
 import { createListen } from "./listen.ts";
@@ -33,6 +34,18 @@ test.concurrent("a peer that does not read its answer does not keep it for ever"
   expect(received()).toBeLessThan(large.length);
 });
 
+test.concurrent("nor does one that goes on sending while it does not read", async () => {
+  const { socket, closed, received } = ask("/large", server.port, "Content-Length: 1000\r\n");
+  socket.pause();
+  for (let waitedMs = 0; waitedMs < overMs; waitedMs += 500) {
+    socket.write("x");
+    await Bun.sleep(500);
+  }
+  socket.resume();
+  expect(await closed).toBe("closed");
+  expect(received()).toBeLessThan(large.length);
+});
+
 test.concurrent("a call that waits for its answer is not idle", async () => {
   expect(await (await fetch(`http://127.0.0.1:${server.port}/slow`)).text()).toBe("here");
 });
@@ -42,7 +55,7 @@ test.concurrent("a stream may be silent for longer than a connection may be idle
 });
 
 test.concurrent("where there is no room for more connections, those that have waited longest are ended, and no call", async () => {
-  const told: number[] = [];
+  const told: unknown[] = [];
   const own = createListen({ connectionsMax: 8, onFull: (ended) => void told.push(ended) })({
     host: "127.0.0.1",
     port: 0,
@@ -62,6 +75,68 @@ test.concurrent("where there is no room for more connections, those that have wa
   } finally {
     await own.stop(true);
   }
+});
+
+describe("where there is no room for more connections", () => {
+  const connectionsMax = 8;
+  const told: unknown[] = [];
+  const openFull = (answer: (request: HttpRequest) => Promise<Response>) =>
+    createListen({ connectionsMax, onFull: (ended) => void told.push(ended) })({
+      host: "127.0.0.1",
+      port: 0,
+      answer,
+    });
+  const newcomer = async (port: number): Promise<string> =>
+    (await fetch(`http://127.0.0.1:${port}/here`, { keepalive: false })).text();
+  const fill = (port: number, count: number, path: string) =>
+    Array.from({ length: count }, () => ask(path, port, "Content-Length: 1000\r\n"));
+
+  test("those that only send the rest of an answered request make it", async () => {
+    const own = openFull(async () => new Response("here"));
+    try {
+      const peers = fill(own.port, connectionsMax, "/here");
+      await until(() => peers.every(({ received }) => received() > 0));
+      for (const { socket } of peers) socket.write("x");
+      expect(await newcomer(own.port)).toBe("here");
+    } finally {
+      await own.stop(true);
+    }
+  });
+
+  test("then those whose calls wait for bodies that do not come, and no call that is at work", async () => {
+    const working = Promise.withResolvers<void>();
+    const own = openFull(async (request) => {
+      if (request.target === "/body") await request.bytes();
+      if (request.target === "/working") await working.promise;
+      return new Response("here");
+    });
+    try {
+      // This one has not sent its body either, but its call does not ask for it.
+      const [worker] = fill(own.port, 1, "/working");
+      fill(own.port, connectionsMax - 1, "/body");
+      await until(() => own.openRequests() === connectionsMax);
+      for (let count = 0; count < connectionsMax; count++) expect(await newcomer(own.port)).toBe("here");
+      working.resolve();
+      await until(() => (worker?.received() ?? 0) > 0);
+    } finally {
+      await own.stop(true);
+    }
+  });
+
+  test("newcomers are ended where all calls are at work, and the operator hears that it was they", async () => {
+    const own = openFull(() => new Promise(() => {}));
+    try {
+      fill(own.port, connectionsMax, "/working");
+      await until(() => own.openRequests() === connectionsMax);
+      told.splice(0);
+      expect(await ask("/here", own.port).closed).toBe("closed");
+      expect(own.openRequests()).toBe(connectionsMax);
+      await until(() => told.length > 0);
+      expect(told).toEqual([{ waiting: 0, newcomers: 1 }]);
+    } finally {
+      await own.stop(true);
+    }
+  });
 });
 
 for (const path of ["/large", "/paced"]) {
@@ -131,12 +206,12 @@ const pacedBody: PacedBody = {
   cancel: () => {},
 };
 
-function ask(path: string, port = server.port) {
+function ask(path: string, port = server.port, lines = "") {
   let bytes = 0;
   const socket = connect(port, "127.0.0.1");
   socket.on("data", (piece) => (bytes += piece.length)).on("error", () => {});
   const closed = new Promise<"closed">((resolve) => socket.once("close", () => resolve("closed")));
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${lines}\r\n`);
   return { socket, closed, received: () => bytes };
 }
 

@@ -32,8 +32,14 @@ interface Patience {
 interface Room {
   /** Every connection is a file of the process: without a free one nobody new is let in, or told that they are not. */
   readonly connectionsMax: number;
-  /** Hears now and then how many connections were ended to make room. */
-  readonly onFull: (ended: number) => void;
+  /** Hears now and then how many connections were ended for want of room. */
+  readonly onFull: (ended: EndedForRoom) => void;
+}
+
+/** Those that waited and gave way to others, and those that came while none did. */
+interface EndedForRoom {
+  readonly waiting: number;
+  readonly newcomers: number;
 }
 
 /** What is nobody's fault but ours. */
@@ -86,7 +92,7 @@ class Host implements ConnectionHost {
   readonly #ticking: NodeJS.Timeout;
   readonly #left = Promise.withResolvers<void>();
   readonly #room: Room;
-  #endedForRoom = 0;
+  #endedForRoom: EndedForRoom = noneEnded;
   #secondsSinceTold = tellFullEverySeconds;
 
   constructor(settings: ListenSettings, answer: ConnectionHost["answer"]) {
@@ -128,21 +134,36 @@ class Host implements ConnectionHost {
     this.dateLine = dateLineNow();
     for (const connection of this.#connections) connection.tick();
     this.#secondsSinceTold++;
-    if (this.#endedForRoom === 0 || this.#secondsSinceTold < tellFullEverySeconds) return;
+    if (this.#endedForRoom === noneEnded || this.#secondsSinceTold < tellFullEverySeconds) return;
     this.#room.onFull(this.#endedForRoom);
-    this.#endedForRoom = 0;
+    this.#endedForRoom = noneEnded;
     this.#secondsSinceTold = 0;
   }
 
-  /** Those that have waited longest make room, several at once because all are looked at; where none waits, the newcomer. */
+  /**
+   * Those that have waited longest make room, several at once because all are looked at: first those on which nothing is
+   * asked, then those whose calls wait for their bodies; where there are none, the newcomer.
+   */
   #makeRoom(newcomer: HttpConnection): void {
-    const waiting = [...this.#connections]
-      .filter((connection) => connection !== newcomer && connection.idleSeconds !== undefined)
-      .toSorted((one, other) => (other.idleSeconds ?? 0) - (one.idleSeconds ?? 0))
-      .slice(0, Math.ceil(this.#room.connectionsMax / 16));
-    const ended = waiting.length > 0 ? waiting : [newcomer];
+    const { waiting, newcomers } = this.#endedForRoom;
+    let ended = this.#longest(newcomer, ({ idleSeconds }) => idleSeconds);
+    if (ended.length === 0) ended = this.#longest(newcomer, ({ bodyAwaitedSeconds }) => bodyAwaitedSeconds);
     for (const connection of ended) connection.letGo();
-    this.#endedForRoom += ended.length;
+    if (ended.length === 0) newcomer.letGo();
+    this.#endedForRoom =
+      ended.length === 0
+        ? { waiting, newcomers: newcomers + 1 }
+        : { waiting: waiting + ended.length, newcomers };
+  }
+
+  #longest(
+    newcomer: HttpConnection,
+    waitedSeconds: (connection: HttpConnection) => number | undefined,
+  ): HttpConnection[] {
+    return [...this.#connections]
+      .filter((connection) => connection !== newcomer && waitedSeconds(connection) !== undefined)
+      .toSorted((one, other) => (waitedSeconds(other) ?? 0) - (waitedSeconds(one) ?? 0))
+      .slice(0, Math.ceil(this.#room.connectionsMax / 16));
   }
 
   #endIfEmpty(): void {
@@ -151,6 +172,8 @@ class Host implements ConnectionHost {
     this.#left.resolve();
   }
 }
+
+const noneEnded: EndedForRoom = { waiting: 0, newcomers: 0 };
 
 const dateLineNow = (): string => `date: ${new Date().toUTCString()}\r\n`;
 

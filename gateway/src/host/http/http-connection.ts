@@ -66,6 +66,8 @@ export class HttpConnection implements Peer, Reader {
   #quietSeconds = 0;
   /** Seconds since the answer had left, and the rest of its request was let pass. */
   #passingSeconds = 0;
+  /** Seconds in which a call could not begin because its body did not come. */
+  #bodyAwaitedSeconds = 0;
 
   /** What came and belongs to no request yet. */
   #ahead: Buffer | undefined;
@@ -90,9 +92,15 @@ export class HttpConnection implements Peer, Reader {
     this.#writer = new SocketWriter(socket, this);
   }
 
-  /** For how long nothing has been asked on it; undefined where something is. */
+  /** For how long nothing has been asked on it; undefined where something is. The rest of an answered request asks nothing. */
   get idleSeconds(): number | undefined {
-    return this.#phase === "waiting" ? this.#quietSeconds : undefined;
+    if (this.#phase === "waiting") return this.#quietSeconds;
+    return this.#isPassing() ? this.#passingSeconds : undefined;
+  }
+
+  /** For how long its call has only waited for a body, before which nothing is done or paid; undefined where it does not. */
+  get bodyAwaitedSeconds(): number | undefined {
+    return this.#awaitsBody() ? this.#bodyAwaitedSeconds : undefined;
   }
 
   hasLeft(): boolean {
@@ -142,8 +150,8 @@ export class HttpConnection implements Peer, Reader {
   /** Another second has passed. */
   tick(): void {
     this.#quietSeconds++;
-    const isPassing = this.#phase === "passing" || this.#phase === "ending";
-    this.#passingSeconds = isPassing ? this.#passingSeconds + 1 : 0;
+    this.#passingSeconds = this.#isPassing() ? this.#passingSeconds + 1 : 0;
+    this.#bodyAwaitedSeconds = this.#awaitsBody() ? this.#bodyAwaitedSeconds + 1 : 0;
     const limit = this.#patienceSeconds();
     if (limit === undefined) this.#quietSeconds = 0;
     else if (this.#quietSeconds > limit || this.#passingSeconds > passingSeconds) this.#giveUp();
@@ -213,6 +221,16 @@ export class HttpConnection implements Peer, Reader {
       case "gone":
         return undefined;
     }
+  }
+
+  /** Its answer has left, and what still comes is thrown away. */
+  #isPassing(): boolean {
+    return this.#phase === "passing" || this.#phase === "ending";
+  }
+
+  /** A call that does not read its body may be at work. */
+  #awaitsBody(): boolean {
+    return this.#phase === "working" && this.#isBodyArriving() && this.#body?.isWanted === true;
   }
 
   /** Only the last bytes are new: a head may come byte by byte. */
@@ -315,9 +333,9 @@ export class HttpConnection implements Peer, Reader {
     return data;
   }
 
-  /** Nobody reads what is left of a request that was answered. */
+  /** Nobody reads what is left of a request that was answered. Whoever sends it has not read the answer by that. */
   #pass(bytes: number): void {
-    this.#quietSeconds = 0;
+    if (this.#isPassing()) this.#quietSeconds = 0;
     this.#passedBytes += bytes;
     if (this.#passedBytes > passedBytesMax) this.letGo();
   }
