@@ -7,6 +7,7 @@ import {
   serviceTier,
   tokensMax,
 } from "./conversations/conversations.ts";
+import { keptResponses } from "./conversations/kept-responses.ts";
 import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
 
 /** Only what is priced or decided here is checked; every other member travels to the upstream untouched. */
@@ -48,5 +49,6 @@ export const responsesCreate = defineOperation({
         thoughtTokensMax: thoughtTokensMax(model, { byOlderWord: true }),
       }),
   },
+  goesOn: keptResponses,
   servedBy: { openai: { exchange: "responses", path: "/responses" } },
 });

@@ -205,12 +205,15 @@ function addUnseen(found: Found): void {
   found.mayBeHeard = true;
 }
 
-/** Of some items the caller gives back only what they were: OpenAI has kept what was thought, drawn or found, and reads it. */
 function lookAtItem(type: string, item: JsonObject, found: Found): void {
-  const holder = holders[type];
   if (type === "compaction_trigger") found.isSummedUp = true;
-  else if (holder !== undefined && (holder === null || typeof item[holder] !== "string"))
-    found.unbounded = true;
+  else if (isKeptByVendor(type, item)) found.unbounded = true;
+}
+
+/** Of some items the caller gives back only what they were: OpenAI has kept what was thought, drawn or found, and reads it. */
+export function isKeptByVendor(type: string, item: JsonObject): boolean {
+  const holder = holders[type];
+  return holder !== undefined && (holder === null || typeof item[holder] !== "string");
 }
 
 /** The member that has all of such an item in it; null where none has. */

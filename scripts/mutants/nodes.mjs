@@ -32,6 +32,14 @@ export const mutants = [
     only: "one has the idempotency key, whatever it is for",
   },
   {
+    name: "nodes: an id of a kept answer that others got is everybody's",
+    file: `${postgres}/postgres-kept-answers.ts`,
+    find: "isKnown ? others : undefined",
+    replace: "isKnown ? undefined : undefined",
+    tests: conformance,
+    only: "an id is the account's that got it",
+  },
+  {
     name: "nodes: what a batch holds is forgotten for the rest of it",
     file: bounds,
     find: "        bound.heldMicros += heldMicros;\n",

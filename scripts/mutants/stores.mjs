@@ -21,6 +21,27 @@ export const mutants = [
     tests: ledgerTests,
   },
   {
+    name: "an id that another account got, too, is not one's own any more",
+    file: "gateway/src/stores/sqlite/sqlite-kept-answers.ts",
+    find: "if (own) return ownOf(own);",
+    replace: "if (own && sql.findAny.get(idHash, nowMs)?.upstream === own.upstream) return ownOf(own);",
+    tests: ledgerTests,
+  },
+  {
+    name: "an id that others got is everybody's",
+    file: "gateway/src/stores/sqlite/sqlite-kept-answers.ts",
+    find: "? others : undefined",
+    replace: "? undefined : undefined",
+    tests: ledgerTests,
+  },
+  {
+    name: "kept answers are never forgotten",
+    file: "gateway/src/stores/sqlite/sqlite-kept-answers.ts",
+    find: "    sql.forget.run(nowMs, idHashes.length + idsForgottenBeside);\n",
+    replace: "",
+    tests: ledgerTests,
+  },
+  {
     name: "what another process has written is not noticed",
     file: journal,
     find: "if (now === dataVersion) return false;",

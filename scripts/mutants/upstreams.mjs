@@ -35,6 +35,13 @@ export const mutants = [
     tests: ["test/models/dialect-matrix.test.ts"],
   },
   {
+    name: "a call that goes on with a kept answer goes to who does not keep it",
+    file: "gateway/src/call/steps/find-kept.ts",
+    find: "keeper ? [keeper] : upstreams",
+    replace: "upstreams",
+    tests: ["test/upstreams/kept-answers.test.ts"],
+  },
+  {
     name: "a redirect is taken for an answer",
     file: "gateway/src/upstreams/http/exchange.ts",
     find: 'if (status >= 300 && status < 400) this.#giveUp("redirect");',

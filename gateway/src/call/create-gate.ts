@@ -76,6 +76,7 @@ export function createGate(parts: Parts): Gate {
     newTaskId: () => crypto.randomUUID(),
     forwarder: parts.forwarder,
     health: toldHealth(parts),
+    keptAnswers: store.keptAnswers,
     random: parts.random,
     links,
     openAttempts,

@@ -13,6 +13,7 @@ import type { TransitMap } from "../platform/transit-map.ts";
 import type { PollFloor } from "../tasks/poll-floor.ts";
 import type { TaskBook } from "../tasks/task-book.ts";
 import type { TaskDesk } from "../tasks/task-desk.ts";
+import type { KeptAnswers } from "../routing/kept-answers.ts";
 import type { UpstreamHealth } from "../routing/upstream-health.ts";
 import type { Drains } from "./later/drains.ts";
 import type { ModelNews } from "./news/model-news.ts";
@@ -30,6 +31,7 @@ export interface Gate {
   readonly newTaskId: () => string;
   readonly forwarder: Forwarder;
   readonly health: UpstreamHealth;
+  readonly keptAnswers: KeptAnswers;
   readonly links: LinkDesk;
   /** From 0 to 1, 1 excluded: draws among upstreams by weight. */
   readonly random: () => number;

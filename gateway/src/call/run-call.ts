@@ -14,6 +14,7 @@ import type { Answer, Call } from "./call.ts";
 import { checkOperationAllowed } from "./steps/check-allowed.ts";
 import { endLater, nothingTried } from "./later/end-later.ts";
 import { countOperation, countRequest } from "./steps/count-request.ts";
+import { findKept } from "./steps/find-kept.ts";
 import { findOperation } from "./steps/find-operation.ts";
 import { forward, isStreaming, type Attempted } from "./steps/forward.ts";
 import type { Gate } from "./gate.ts";
@@ -61,9 +62,13 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const { operation: sold } = valid;
   if (sold.price.kind === "free") return answerFree(valid, gate);
 
-  const price = priceCall(valid, gate); //                                       403 · 404 · 503
+  let price = priceCall(valid, gate); //                                         403 · 404 · 503
   call.known.model = price.model?.id;
   call.known.atMostMicros = price.atMostMicros;
+  const finding = findKept(valid, price, gate); //                               400 · 404
+  const kept = finding && (await finding);
+  if (kept?.kind === "not_found") return kept.answer;
+  if (kept) price = { ...price, upstreams: kept.upstreams };
   const acting = sold.link && (await actForLink(sold.link, valid, price, gate));
   const taskId = sold.task && gate.newTaskId();
   const priced: PricedCall = { call, operation: sold, offered, input, caller, wishes, price, acting, taskId };

@@ -13,6 +13,8 @@ export type Exchanged =
       readonly body: string | Uint8Array;
       readonly answer: UpstreamAnswer;
       readonly tokens: TokenReading | undefined;
+      /** By which ids later calls may go on with it, where its vendor keeps it. */
+      readonly keptIds?: readonly string[] | undefined;
       /** As it is passed on, where it tells what is billed. */
       readonly asBilled?: ((used: Quantities) => Answered) | undefined;
       /** How long the vendor asks to be left alone. */

@@ -5,6 +5,7 @@ import type { RefusalCode } from "../platform/refusals.ts";
 import type { Asker } from "./asker.ts";
 import type { SelfService } from "./self-service.ts";
 import type { CallInput } from "./call-input.ts";
+import type { GoesOn } from "./goes-on.ts";
 import type { ModelKind } from "./model-kind.ts";
 import type { PriceContract } from "./price-contract.ts";
 import type { Service } from "./service.ts";
@@ -28,6 +29,8 @@ export interface SoldOperation<Input = CallInput> extends Declared<Input> {
   readonly link?: { readonly scopes: readonly string[] };
   /** It begins a task that goes on after the answer; a key may have so many of them open at once. */
   readonly task?: { readonly openMax: number };
+  /** Its vendor may keep answers, and calls go on with them. */
+  readonly goesOn?: GoesOn<Input>;
 }
 
 /** An operation that the gateway answers from its own books. */

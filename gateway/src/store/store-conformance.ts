@@ -4,6 +4,7 @@ import { describe } from "bun:test";
 import { signInsConformance } from "../grants/sign-ins-conformance.ts";
 import { keysConformance } from "../keys/keys-conformance.ts";
 import { linksConformance } from "../links/links-conformance.ts";
+import { keptAnswersConformance } from "../routing/kept-answers-conformance.ts";
 import { tasksConformance } from "../tasks/tasks-conformance.ts";
 import { usageConformance } from "../usage/usage-conformance.ts";
 import { accountsConformance } from "../ledger/conformance/accounts-conformance.ts";
@@ -38,6 +39,7 @@ export function storeConformance(name: string, openStore: OpenStore): void {
   describe(`${name}: keys`, () => keysConformance(openStore));
   describe(`${name}: links`, () => linksConformance(openStore));
   describe(`${name}: sign-ins`, () => signInsConformance(openStore));
+  describe(`${name}: answers that vendors keep`, () => keptAnswersConformance(openStore));
   describe(`${name}: receipts`, () => receiptsConformance(openStore));
   describe(`${name}: usage`, () => usageConformance(openStore));
   describe(`${name}: model`, () => modelConformance(openStore));

@@ -6,6 +6,7 @@ import type { KeyBook } from "../keys/keys.ts";
 import type { TokenBook } from "../keys/token-book.ts";
 import type { LinkBook } from "../links/links.ts";
 import type { QuotaBook } from "../ledger/quota-applications.ts";
+import type { KeptAnswers } from "../routing/kept-answers.ts";
 import type { TaskBook } from "../tasks/task-book.ts";
 import type { UsageBook } from "../usage/usage-report.ts";
 import type { AccountBook } from "../ledger/accounts.ts";
@@ -28,6 +29,7 @@ export interface Store {
   readonly tokens: TokenBook;
   readonly approvals: ApprovalBook;
   readonly signIns: SignInRecords;
+  readonly keptAnswers: KeptAnswers;
   readonly auditor: Auditor;
   /** Ties the data to the installation's secret: false when it was written under another one. */
   readonly claimSecret: (fingerprint: string) => Promise<boolean>;

@@ -371,6 +371,7 @@ const oneOfEach = [
                             NULL)`,
   "INSERT INTO publication VALUES ('contract', 'hash', 'r1', 5, x'1f8b00')",
   "INSERT INTO sign_in_record VALUES ('Session', x'03', 'grant_1', NULL, NULL, x'04', 5, NULL)",
+  "INSERT INTO kept_answer VALUES (x'06ff', 'acc_a', 'vendor', 7)",
   "INSERT INTO approval VALUES ('approval_1', 'acc_a', 'key_a', NULL, 'asker', 1, 2, 'approved', 3)",
   `INSERT INTO approval_item (approval_id, position, operation_id, digest, cap_micros, summary, call_id, expected_micros, arguments,
                               arguments_cut)

@@ -81,6 +81,8 @@ interface Reading {
   /** The same for an answer that tells what is billed, which is known once it was metered. */
   readonly asBilled?: (used: Quantities) => unknown;
   readonly tokens?: TokenReading;
+  /** By which ids later calls may go on with the answer, where the vendor keeps it. */
+  readonly keptIds?: readonly string[];
   /** The vendor's error in the caller's words, where it was told with the status of a success. */
   readonly error?: ToldError;
 }

@@ -5,6 +5,7 @@ import type { Quantities } from "../../prices/quantities.ts";
 import { valuePico } from "../../prices/terms.ts";
 import { type Exchanged, type ExchangedWhole, neverSent } from "../../operation/exchanged.ts";
 import type { Answer } from "../call.ts";
+import { keepAnswer } from "./keep-answer.ts";
 import { endLater, freedBy, takeBackLater, type Tried } from "../later/end-later.ts";
 import type { Attempted, AttemptedWhole } from "./forward.ts";
 import type { Gate } from "../gate.ts";
@@ -27,6 +28,8 @@ export async function settle(
   gate: Gate,
 ): Promise<Answer> {
   const { exchanged, upstream } = attempted;
+  // Together with the end, whose transaction it shares where there is one for all.
+  const keeping = keepAnswer(booked, attempted, gate);
   let resolved: Resolved;
   try {
     resolved = await writeEnd(booked, attempted, metered, gate);
@@ -38,6 +41,7 @@ export async function settle(
     const message = isFree ? "The call was made but could not be booked; it is not charged." : perhapsBooked;
     return refuseUnbooked(error, booked.call, { message, retryable: false }, gate);
   }
+  if (keeping) await keeping;
   countEnd(resolved, booked, attempted, gate);
   booked.call.known.chargedMicros = resolved.chargedMicros;
   if (exchanged.kind === "rate_limited") await returnCounted(booked.call, gate);
@@ -61,6 +65,7 @@ export async function settleStream(
   metered: Metered,
   gate: Gate,
 ): Promise<Resolved> {
+  const keeping = keepAnswer(booked, attempted, gate);
   let resolved: Resolved;
   try {
     resolved = await writeEnd(booked, attempted, metered, gate);
@@ -69,6 +74,7 @@ export async function settleStream(
     const message = "The call was made but could not be booked yet; it is charged later.";
     return refuseUnbooked(error, booked.call, { message, retryable: false }, gate);
   }
+  if (keeping) await keeping;
   countEnd(resolved, booked, attempted, gate);
   return resolved;
 }

@@ -11,6 +11,7 @@ import { createPostgresApprovals } from "./postgres-approvals.ts";
 import { createPostgresAuditor } from "./postgres-audit.ts";
 import { createPostgresCalls } from "./postgres-calls.ts";
 import { createPostgresGrants } from "./postgres-grants.ts";
+import { createPostgresKeptAnswers } from "./postgres-kept-answers.ts";
 import { createPostgresKeys } from "./postgres-keys.ts";
 import { createPostgresLedger } from "./postgres-ledger.ts";
 import { createPostgresLinks } from "./postgres-links.ts";
@@ -74,6 +75,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     tokens: grants,
     approvals: createPostgresApprovals(db),
     signIns: createPostgresSignIns(db),
+    keptAnswers: createPostgresKeptAnswers(db),
     auditor: createPostgresAuditor(db),
     claimSecret: async (fingerprint) =>
       ((await findSecret(db)) ?? (await claimSecret(db, fingerprint))) === fingerprint,

@@ -22,6 +22,7 @@ import { createSqliteApprovals } from "./sqlite-approvals.ts";
 import { createSqliteAuditor } from "./sqlite-audit.ts";
 import { createSqliteCalls } from "./sqlite-calls.ts";
 import { createSqliteGrants } from "./sqlite-grants.ts";
+import { createSqliteKeptAnswers } from "./sqlite-kept-answers.ts";
 import { createSqliteKeys } from "./sqlite-keys.ts";
 import { createSqliteLinks } from "./sqlite-links.ts";
 import { createSqliteLedger } from "./sqlite-ledger.ts";
@@ -137,6 +138,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     tokens: grants,
     approvals: createSqliteApprovals(db, commits),
     signIns: createSqliteSignIns(db, commits),
+    keptAnswers: createSqliteKeptAnswers(db, commits),
     auditor: createSqliteAuditor(db, books),
     claimSecret: async (fingerprint) =>
       // Nearly always it was claimed before; whoever only looks, as an audit of broken books does, must not have to write.

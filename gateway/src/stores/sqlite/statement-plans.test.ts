@@ -6,7 +6,16 @@ import { join } from "node:path";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 /** They have a row for each call, link or question there ever was. */
-const growing = ["call", "account_call", "usage_bucket", "link", "link_attempt", "task", "approval"];
+const growing = [
+  "call",
+  "account_call",
+  "usage_bucket",
+  "link",
+  "link_attempt",
+  "task",
+  "approval",
+  "kept_answer",
+];
 
 /** Every row, or a span of calls, whose order is no account's own. */
 const isWalk = (detail: string): boolean =>

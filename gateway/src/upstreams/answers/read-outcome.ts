@@ -66,6 +66,7 @@ export function readOutcome(outcome: HttpOutcome, sent: Sent): Exchanged {
     body: contentType === undefined ? body : (exact ?? body),
     answer: { status, json },
     tokens: reading?.tokens,
+    keptIds: reading?.keptIds,
     retryAfterSeconds,
     hiddenFailure: translates ? undefined : hiddenFailure,
   };

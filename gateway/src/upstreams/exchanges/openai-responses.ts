@@ -2,7 +2,7 @@
 // that the hold was computed from is added, and usage is read on the way.
 
 import type { HiddenFailure } from "../../operation/exchanged.ts";
-import { modelOf } from "../../operation/forwarder.ts";
+import { type Dispatch, modelOf } from "../../operation/forwarder.ts";
 import type { TokenReading } from "../../operation/token-reading.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { objectIn } from "../answers/answer-text.ts";
@@ -13,6 +13,7 @@ import { sseText, type SseFrame } from "../streams/sse.ts";
 import type { StreamRules } from "../streams/frame-passer.ts";
 import { withheldRefusal } from "../answers/refusal-subject.ts";
 import { quantitiesOf } from "../streams/stream-meter.ts";
+import { KeptIds, keptIdsIn } from "./kept-ids.ts";
 import { nativeBody } from "./native-body.ts";
 import { readCount } from "../answers/read-count.ts";
 import { endings, failedAtOnce, isFailed, responseEvents } from "./responses-events.ts";
@@ -27,9 +28,9 @@ export const openaiResponses: Exchange = {
     return { method: "POST", path: service.path, body: nativeBody(input.rawBody, body, added) };
   },
   hiddenFailure,
-  read: (json) => ({ tokens: readTokens(json) }),
+  read: (json, dispatch) => ({ tokens: readTokens(json), keptIds: keptIdsIn(json, dispatch) }),
   asEvents: responseEvents,
-  stream: (_dispatch, words) => streamRules(words),
+  stream: streamRules,
 };
 
 /** A response that failed has an output all the same, be it an empty one. */
@@ -68,14 +69,17 @@ function readUsage(usage: unknown, anomalies: string[]): ChatUsage | undefined {
   return { input, output, cacheRead, cacheWrite, cacheWrite1h: 0, reasoning: undefined };
 }
 
-function streamRules(words: OperatorWords): StreamRules {
+function streamRules(dispatch: Dispatch, words: OperatorWords): StreamRules {
   const read = createEventReader(words);
+  const kept = new KeptIds(dispatch);
   // Frames that pass unread are alike in their number, too, so that all others are seen here.
   let nextNumber = 0;
   return {
     contentType: "text/event-stream; charset=utf-8",
     read: (frame) => {
       const event = eventOf(frame);
+      kept.addResponse(event?.["response"]);
+      kept.addItem(event?.["item"]);
       const events = read(event);
       if (!events.some(isWithheld)) nextNumber = numberAfter(event) ?? nextNumber;
       return events;
@@ -83,6 +87,7 @@ function streamRules(words: OperatorWords): StreamRules {
     alike: true,
     write: ({ text }, events) => (events.some(isWithheld) ? sayError(withheldError, nextNumber) : text),
     end: (ending) => (ending === "whole" ? "" : sayError(brokenOff, nextNumber)),
+    keptIds: () => kept.all,
     oddFigures: (frame) => {
       const anomalies: string[] = [];
       readUsage(endOf(eventOf(frame))?.["usage"], anomalies);

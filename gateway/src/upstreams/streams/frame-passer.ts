@@ -17,6 +17,8 @@ export interface StreamRules {
   readonly end: (ending: "whole" | "early" | "cut") => string;
   /** Figures in a frame that are negative, fractional or absurd. */
   readonly oddFigures: (frame: SseFrame) => readonly string[];
+  /** By which ids later calls may go on with what was read so far, where the vendor keeps it. */
+  readonly keptIds?: () => readonly string[];
   /** Frames that differ in one string are written alike, whichever came before. */
   readonly alike: boolean;
 }

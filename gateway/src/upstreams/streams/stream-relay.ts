@@ -63,6 +63,10 @@ class FrameRelay implements StreamRelay, StreamReader {
     return { tokens: this.#meter.tokens(), complete, told, refused };
   }
 
+  keptIds(): readonly string[] {
+    return this.#rules.keptIds?.() ?? [];
+  }
+
   onPiece(piece: Uint8Array): void {
     if (this.#ended) return;
     const shown = this.#pass(piece);

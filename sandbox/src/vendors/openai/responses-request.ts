@@ -40,9 +40,14 @@ export const readResponsesRequest = (body: string, kept: KeptResponses): Respons
   if (!isOptional(limit, (tokens) => isInteger(tokens, 1, 1_000_000_000)))
     return refused("'max_output_tokens' must be at least 1.", "max_output_tokens");
   if (!isNothing(sent["conversation"])) return notFound("Conversation not found.", "conversation");
-  const before = kept.conversation(sent["previous_response_id"]);
+  const { previous_response_id: previous } = sent;
+  const before = kept.conversation(previous);
   if (before === undefined)
-    return refused("Previous response not found.", "previous_response_id", "previous_response_not_found");
+    return refused(
+      `Previous response with id '${String(previous)}' not found.`,
+      "previous_response_id",
+      "previous_response_not_found",
+    );
   if (!isOptional(tools, (list) => isListOf(list, isTool)))
     return refused("'tools' must be a list of functions with a name.", "tools");
 
@@ -75,7 +80,9 @@ export const readResponsesRequest = (body: string, kept: KeptResponses): Respons
 
 const notFound = (message: string, param: string): Refused => ({ ...refused(message, param), status: 404 });
 
-const isReference = ({ type }: JsonObject): boolean => type === "item_reference";
+/** It need not say that it is one. */
+const isReference = ({ type, role }: JsonObject): boolean =>
+  type === "item_reference" || (isNothing(type) && isNothing(role));
 
 const roles: Readonly<Record<string, Turn["role"]>> = {
   system: "system",

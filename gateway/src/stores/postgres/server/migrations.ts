@@ -404,6 +404,19 @@ export const migrations: readonly string[] = [
   SELECT key_id, budget_day_start_ms, 0, sum(held_micros) FROM counted GROUP BY 1, 2
   ON CONFLICT (key_id, day_start_ms) DO UPDATE SET held_micros = budget.held_micros + excluded.held_micros;
   `,
+
+  // Whose an answer is that its vendor keeps. The account is no reference, for which its row would be locked: who keeps an
+  // answer waits for nobody who moves money.
+  `
+  CREATE TABLE kept_answer (
+    id_hash    bytea NOT NULL,
+    account_id id NOT NULL,
+    upstream   text NOT NULL,
+    until_ms   bigint NOT NULL,
+    PRIMARY KEY (id_hash, account_id)
+  );
+  CREATE INDEX kept_answer_by_end ON kept_answer (until_ms);
+  `,
 ];
 
 /** Any number, as long as nobody else who locks by number in this database has the same. */

@@ -485,6 +485,18 @@ const migrations: readonly string[] = [
   ALTER TABLE budget ADD COLUMN spent_before_micros INTEGER NOT NULL DEFAULT 0
     CHECK (spent_before_micros >= 0 AND spent_before_micros <= spent_micros);
   `,
+
+  // Whose an answer is that its vendor keeps. Looked for by nothing but the vendor's ids, which come in no order.
+  `
+  CREATE TABLE kept_answer (
+    id_hash    BLOB NOT NULL,
+    account_id TEXT NOT NULL,
+    upstream   TEXT NOT NULL,
+    until_ms   INTEGER NOT NULL,
+    PRIMARY KEY (id_hash, account_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX kept_answer_by_end ON kept_answer (until_ms);
+  `,
 ];
 
 export const schemaVersion = migrations.length;

@@ -40,6 +40,7 @@ const moving: readonly { readonly table: string; readonly select?: string }[] = 
   { table: "link" },
   { table: "publication" },
   { table: "sign_in_record" },
+  { table: "kept_answer" },
   { table: "approval" },
   { table: "approval_item" },
 ];

@@ -1,0 +1,26 @@
+import { expect, test } from "bun:test";
+import type { Dispatch } from "../../operation/forwarder.ts";
+import { KeptIds, keptIdsIn } from "./kept-ids.ts";
+
+const dispatchOf = (body: object): Dispatch => ({ input: { body } }) as Dispatch;
+const response = { id: "resp_1", output: [{ id: "rs_1" }, { id: "msg_1" }, { type: "odd" }, "odd"] };
+
+test("a response is kept by its id and those of its items, unless either side says that it is not", () => {
+  for (const body of [{}, { store: true }, { store: null }])
+    expect(keptIdsIn(response, dispatchOf(body))).toEqual(["resp_1", "rs_1", "msg_1"]);
+  expect(keptIdsIn(response, dispatchOf({ store: false }))).toEqual([]);
+  // As a vendor says it whose customer has agreed that nothing is kept.
+  expect(keptIdsIn({ ...response, store: false }, dispatchOf({}))).toEqual([]);
+  expect(keptIdsIn("odd", dispatchOf({}))).toEqual([]);
+});
+
+test("what is told again is kept once, and no vendor fills the books", () => {
+  const ids = new KeptIds(dispatchOf({}));
+  ids.addResponse({ id: "resp_1", output: [] });
+  ids.addItem({ id: "msg_1" });
+  ids.addItem({ id: "m".repeat(201) });
+  ids.addResponse(response);
+  expect(ids.all).toEqual(["resp_1", "msg_1", "rs_1"]);
+  for (let at = 0; at < 2_000; at++) ids.addItem({ id: `item_${at}` });
+  expect(ids.all.length).toBe(1_000);
+});
