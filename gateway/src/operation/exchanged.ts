@@ -20,6 +20,8 @@ export type Exchanged =
       /** How long the vendor asks to be left alone. */
       readonly retryAfterSeconds: number | undefined;
       readonly hiddenFailure?: HiddenFailure | undefined;
+      /** It only refuses because what the call goes on with is not kept here; another upstream may have it. */
+      readonly keptElsewhere?: true | undefined;
     }
   | {
       readonly kind: "streaming";

@@ -21,9 +21,15 @@ export function mayRepeat(
   return exchanged.kind === "rate_limited";
 }
 
-/** Certainly: not a byte was sent, or the upstream refused the operator's key or account. */
+/**
+ * Certainly: not a byte was sent, the upstream refused the operator's key or account, or it does not have what the call
+ * goes on with.
+ */
 export const didNothing = (exchanged: Exchanged): boolean =>
-  neverSent(exchanged) || exchanged.kind === "key_rejected";
+  neverSent(exchanged) || exchanged.kind === "key_rejected" || isKeptElsewhere(exchanged);
+
+const isKeptElsewhere = (exchanged: Exchanged): boolean =>
+  exchanged.kind === "answered" && exchanged.keptElsewhere === true;
 
 /**
  * The vendor's own errors, told instead of any output. A 504 is not among them: the work may still go on. A 429 is met
@@ -45,6 +51,5 @@ export const moreTelling = <Attempt extends Ended>(earlier: Attempt | undefined,
 function weight(exchanged: Exchanged): number {
   const hidesBusy = exchanged.kind === "answered" && exchanged.hiddenFailure === 429;
   if (exchanged.kind === "rate_limited" || hidesBusy) return 1;
-  const refusedUs = exchanged.kind === "key_rejected" || exchanged.kind === "link_rejected";
-  return refusedUs || neverSent(exchanged) ? 0 : 2;
+  return didNothing(exchanged) || exchanged.kind === "link_rejected" ? 0 : 2;
 }

@@ -50,6 +50,8 @@ export interface Exchange {
   readonly hiddenFailure?: (json: unknown, words: OperatorWords) => HiddenFailure | undefined;
   /** Such an answer as it would have been told with the status of an error, where it does not say it at its top. */
   readonly errorBody?: (json: unknown) => JsonObject | undefined;
+  /** Whether an error only says that what the call goes on with is not kept at this vendor, or not for this key. */
+  readonly isKeptElsewhere?: (status: number, json: unknown) => boolean;
   /** Reads a 2xx JSON answer. What it leaves undefined passes through as it came. */
   readonly read: (json: unknown, dispatch: Dispatch) => Reading;
   /** An error of the vendor's in the caller's words, where they differ; undefined passes it on as it came. */

@@ -69,6 +69,7 @@ export function readOutcome(outcome: HttpOutcome, sent: Sent): Exchanged {
     keptIds: reading?.keptIds,
     retryAfterSeconds,
     hiddenFailure: translates ? undefined : hiddenFailure,
+    keptElsewhere: (!succeeded && exchange.isKeptElsewhere?.(status, json)) || undefined,
   };
   if (callers) {
     const told = exchange.readError?.(callers.status, callers.json, dispatch) ?? callers.json;

@@ -7,7 +7,8 @@ import type { TokenReading } from "../../operation/token-reading.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { objectIn } from "../answers/answer-text.ts";
 import type { ChatEvent, ChatUsage } from "../dialects/chat.ts";
-import { hiddenFailureIn, saysError, statusSaidIn } from "../answers/hidden-error.ts";
+import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
+import { errorIn, hiddenFailureIn, saysError, statusSaidIn } from "../answers/hidden-error.ts";
 import type { Exchange, OperatorWords } from "../protocol.ts";
 import { sseText, type SseFrame } from "../streams/sse.ts";
 import type { StreamRules } from "../streams/frame-passer.ts";
@@ -28,6 +29,7 @@ export const openaiResponses: Exchange = {
     return { method: "POST", path: service.path, body: nativeBody(input.rawBody, body, added) };
   },
   hiddenFailure,
+  isKeptElsewhere,
   read: (json, dispatch) => ({ tokens: readTokens(json), keptIds: keptIdsIn(json, dispatch) }),
   asEvents: responseEvents,
   stream: streamRules,
@@ -39,6 +41,17 @@ function hiddenFailure(json: unknown, words: OperatorWords): HiddenFailure | und
     return statusSaidIn(json);
   return hiddenFailureIn(json, ({ output }) => Array.isArray(output));
 }
+
+/** Responses, their items and what they have encrypted are known to the account alone that was asked before. */
+function isKeptElsewhere(status: number, json: unknown): boolean {
+  if (status === 400) return unknownHere.has(errorIn(errorBodyOf(json))["code"]);
+  return status === 404 && /^(?:item|conversation) with id .*not found\b/i.test(readErrorMessage(json));
+}
+
+const unknownHere: ReadonlySet<unknown> = new Set([
+  "previous_response_not_found",
+  "invalid_encrypted_content",
+]);
 
 function readTokens(json: unknown): TokenReading {
   const anomalies: string[] = [];
