@@ -99,7 +99,12 @@ test("of a caller's headers only the range travels", async () => {
 
 test("the video of a task made by the shipped program is served under its own address, as pasted", async () => {
   const dataFolder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
-  const program = await openGatewayProcess({ dataFolder });
+  // A proxy that the environment names is not for what runs on this machine.
+  const dead = "http://127.0.0.1:1";
+  const program = await openGatewayProcess({
+    dataFolder,
+    environment: { HTTP_PROXY: dead, http_proxy: dead },
+  });
   const authorization = `Bearer ${/tgk_\w{36}/.exec(program.greeting)?.[0]}`;
   const made = await fetch(program.url + createPath, {
     method: "POST",
@@ -117,6 +122,8 @@ test("the video of a task made by the shipped program is served under its own ad
   const response = await fetch(seen?.video_url ?? "");
   expect([response.status, response.headers.get("content-type")]).toEqual([200, "video/mp4"]);
   expect((await response.bytes()).length).toBeGreaterThan(1_000);
+  const page = await fetch(`${program.url}/sandbox/x/oauth2/authorize`);
+  expect(page.headers.get("content-type")).toStartWith("text/html");
   program.signal("SIGTERM");
   expect(await program.exited).toBe(0);
   rmSync(dataFolder, { recursive: true, force: true });

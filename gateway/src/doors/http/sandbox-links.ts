@@ -4,6 +4,7 @@ import { isGetOrHead, type SplitTarget } from "../../platform/http-request.ts";
 import { refuse } from "../../platform/refusals.ts";
 import { cookiesOf } from "../pages/cookies.ts";
 import type { BodyReader } from "../wire/read-body.ts";
+import { askDirectly } from "./ask-directly.ts";
 
 /** Forms of the stand-in platform are a name and a few ticks. */
 const formBytesMax = 64 * 1024;
@@ -55,11 +56,11 @@ const fromFile = ["content-type", "content-range", "accept-ranges"] as const;
 
 async function fetchFile(request: Request, target: string): Promise<Response> {
   const response = await heardOf(
-    fetch(target, {
-      redirect: "manual",
+    askDirectly(target, {
+      method: "GET",
       // Nothing else of the caller's travels: not its key, not its cookies.
       headers: { "accept-encoding": "identity", ...picked(request.headers, ["range"]) },
-      signal: AbortSignal.timeout(timeoutMs),
+      timeoutMs,
     }),
   );
   // Read whole: it is small, and a body that is still coming would be sent without the length that players go by.
@@ -89,8 +90,8 @@ async function visitPlatform(
   publicBase: string,
 ): Promise<Response> {
   const response = await heardOf(
-    fetch(target, {
-      method: request.method,
+    askDirectly(target, {
+      method: form ? "POST" : "GET",
       headers: {
         "accept-encoding": "identity",
         // Where the browser believes to be, for the addresses on the page.
@@ -98,9 +99,8 @@ async function visitPlatform(
         ...picked(request.headers, toPlatform),
         ...platformCookies(request),
       },
-      redirect: "manual",
-      signal: AbortSignal.timeout(timeoutMs),
-      ...(form === undefined ? {} : { body: form }),
+      body: form,
+      timeoutMs,
     }),
   );
   const headers = new Headers(picked(response.headers, fromPlatform));
