@@ -81,14 +81,15 @@ export const mutants = [
   {
     name: "an answer without evidence is charged",
     file: "gateway/src/call/steps/meter.ts",
-    find: "if (delivered === undefined) return nothing;\n    const used = { [operation.price.unit]: delivered };",
-    replace: "const used = { [operation.price.unit]: delivered ?? 1 };",
+    find: "whole: true } : nothing;",
+    replace:
+      'whole: true } : { kind: "delivered", used: { [price.unit]: 1 }, source: "provider", whole: true };',
     tests: ["test/money/upstream-faults.test.ts"],
   },
   {
     name: "a figure that is not believed is kept from the operator",
     file: "gateway/src/call/steps/meter.ts",
-    find: "    if (anomalies.length > 0) noteAnomalies(operation, { anomalies }, upstream, gate);\n",
+    find: "    if (anomalies.length + beyond.length > 0) noteAnomalies(operation, { anomalies, beyond }, upstream, gate);\n",
     replace: "",
     tests: ["test/money/disbelieved-figures.test.ts"],
   },

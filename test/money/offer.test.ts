@@ -56,6 +56,47 @@ const viaFindata = (url: string, more = ""): string =>
   `upstreams: { findata: { protocol: financialdatasets, url: "${url}", key: fd-key-000000 } }\n${more}`;
 
 describe("one file in a catalogue folder is an endpoint", () => {
+  test("whose figures are bent into range where its vendor tells odd ones, and named", async () => {
+    let said = "";
+    const headers = { "Content-Type": "application/json" };
+    const double = await openVendorDouble({
+      handlers: { "GET /weather/today": () => ({ status: 200, headers, body: `{"days":${said}}` }) },
+    });
+    const perDay =
+      '{ kind: "per_unit", unit: "day", usd: "0.01", requested: () => 3, delivered: ({ json }) => json.days }';
+    const gateway = await openTestGateway({
+      config: viaFindata(double.url),
+      catalogueFolders: [folderWith(perDay)],
+    });
+    const account = await gateway.openAccount();
+    for (const [figure, days, chargedMicros] of [
+      ["2", 2, 20_000],
+      ["1.5", 1, 10_000],
+      ["-1", 0, 0],
+      ['"2"', 3, 30_000],
+      ["null", 3, 30_000],
+      ["true", 3, 30_000],
+      // What is above the hold is written off, and what no call could use is not believed.
+      ["5", 5, 30_000],
+      ["1e30", 30, 30_000],
+    ] as const) {
+      said = figure;
+      const response = await gateway.call(account, weatherPath);
+      expect([figure, response.status]).toEqual([figure, 200]);
+      expect(await gateway.receipt(account, response)).toMatchObject({
+        usage: { day: days },
+        charged_micros_usd: chargedMicros,
+      });
+    }
+    const log = gateway.logged.join("");
+    for (const odd of ["fractional", "negative", "not a number", "absurd"])
+      expect(log).toContain(`day is ${odd}`);
+    expect(log).toContain("day are more than the call could use");
+    expect(await gateway.audit()).toEqual([]);
+    await gateway.close();
+    await double.close();
+  });
+
   test("with authentication, validation, price, quote, limits, usage and receipts", async () => {
     const double = await openWeather();
     const gateway = await openTestGateway({

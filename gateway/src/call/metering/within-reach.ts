@@ -20,6 +20,10 @@ export function withinReach(used: Quantities, { model, estimate }: CallPrice): Q
   return used;
 }
 
+/** The same for a call that is paid by the unit, by what was held for. */
+export const unitsWithinReach = (units: number, { estimate }: CallPrice): number =>
+  Math.min(units, Math.max(1, sum(estimate.atMost)) * timesMax);
+
 function bend(used: Quantities, most: number): Quantities {
   if (!Object.values(used).some((quantity) => quantity > most)) return used;
   return Object.fromEntries(Object.entries(used).map(([unit, quantity]) => [unit, Math.min(quantity, most)]));

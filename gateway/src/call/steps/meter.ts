@@ -1,6 +1,7 @@
 import { nameAt } from "../../offer/name-at.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
 import type { Quantities } from "../../prices/quantities.ts";
+import { readCount } from "../../prices/read-count.ts";
 import { isSuccess } from "../../operation/exchanged.ts";
 import type { StreamRelay } from "../../operation/stream-relay.ts";
 import type { TokenReading } from "../../operation/token-reading.ts";
@@ -11,7 +12,7 @@ import type { BookedCall, PricedCall } from "../priced-call.ts";
 import type { CallPrice } from "../call-price.ts";
 import { brokenOff, inDoubt, nothing, type Metered } from "../metering/metered.ts";
 import { soldAsWritten } from "../metering/sold-as-written.ts";
-import { withinReach } from "../metering/within-reach.ts";
+import { unitsWithinReach, withinReach } from "../metering/within-reach.ts";
 
 /** Reads the answer for what must be paid. No evidence, no charge. */
 export function meter(priced: PricedCall, { exchanged, upstream }: AttemptedWhole, gate: Gate): Metered {
@@ -21,13 +22,18 @@ export function meter(priced: PricedCall, { exchanged, upstream }: AttemptedWhol
   }
   if (!isSuccess(exchanged)) return nothing;
   const { operation, input } = priced;
-  if (operation.price.kind === "per_unit") {
+  const { price } = operation;
+  if (price.kind === "per_unit") {
     const anomalies: string[] = [];
-    const delivered = operation.price.delivered(exchanged.answer, input, anomalies);
-    if (anomalies.length > 0) noteAnomalies(operation, { anomalies }, upstream, gate);
-    if (delivered === undefined) return nothing;
-    const used = { [operation.price.unit]: delivered };
-    return { kind: "delivered", used, source: "provider", whole: true };
+    // Operators write operations of their own, which may pass a vendor's figure on as it came.
+    const told: unknown = price.delivered(exchanged.answer, input, anomalies);
+    const isDelivered = told !== undefined;
+    const count = isDelivered ? readCount(told ?? Number.NaN, price.unit, anomalies) : 0;
+    const units = count ?? price.requested(input);
+    const used = { [price.unit]: unitsWithinReach(units, priced.price) };
+    const beyond = beyondReach({ [price.unit]: units }, used);
+    if (anomalies.length + beyond.length > 0) noteAnomalies(operation, { anomalies, beyond }, upstream, gate);
+    return isDelivered ? { kind: "delivered", used, source: "provider", whole: true } : nothing;
   }
 
   const metered = meterTokens(priced, exchanged.tokens, upstream, gate);

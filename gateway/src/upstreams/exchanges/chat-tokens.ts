@@ -2,7 +2,7 @@ import type { TokenReading } from "../../operation/token-reading.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import type { ChatAnswer } from "../dialects/chat.ts";
 import type { NativeChat } from "./native-chat.ts";
-import { isPlainCount, readCount } from "../answers/read-count.ts";
+import { isPlainCount, readCount } from "../../prices/read-count.ts";
 import { oddStop, quantitiesOf } from "../streams/stream-meter.ts";
 
 /** What a whole answer used. One that was not read yet is read only where it does not say what was used. */

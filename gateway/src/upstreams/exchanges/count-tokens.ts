@@ -9,7 +9,7 @@ import { readErrorMessage, writeDialectError } from "../dialects/dialect-errors.
 import type { Dialect } from "../dialects/dialect.ts";
 import { dialects } from "../dialects/dialects.ts";
 import type { Exchange } from "../protocol.ts";
-import { readCount } from "../answers/read-count.ts";
+import { readCount } from "../../prices/read-count.ts";
 
 /** What is particular about a vendor that counts. */
 interface Counter {

@@ -4,7 +4,7 @@ import { hiddenFailureIn } from "../answers/hidden-error.ts";
 import type { Exchange } from "../protocol.ts";
 import { hasDelivered } from "../answers/delivered-data.ts";
 import { nativeBody } from "./native-body.ts";
-import { readCount } from "../answers/read-count.ts";
+import { readCount } from "../../prices/read-count.ts";
 
 /** Embeddings in OpenAI's own words, which compatible vendors speak too; everything passes as it comes. */
 export const openaiEmbeddings: Exchange = {

@@ -6,7 +6,7 @@ import { hiddenFailureIn } from "../answers/hidden-error.ts";
 import type { Exchange } from "../protocol.ts";
 import { hasDelivered } from "../answers/delivered-data.ts";
 import { nativeBody } from "./native-body.ts";
-import { readCount } from "../answers/read-count.ts";
+import { readCount } from "../../prices/read-count.ts";
 
 /** Images in OpenAI's own words; only a model that the caller left to us is written into the request. */
 export const openaiImages: Exchange = {

@@ -16,7 +16,7 @@ import { withheldRefusal } from "../answers/refusal-subject.ts";
 import { quantitiesOf } from "../streams/stream-meter.ts";
 import { KeptIds, keptIdsIn } from "./kept-ids.ts";
 import { nativeBody } from "./native-body.ts";
-import { readCount } from "../answers/read-count.ts";
+import { readCount } from "../../prices/read-count.ts";
 import { endings, failedAtOnce, isFailed, responseEvents } from "./responses-events.ts";
 import { holdsOutput, isImageCall, isOutput, textBytes } from "./responses-output.ts";
 

@@ -3,7 +3,7 @@ import type { TokenReading } from "../../operation/token-reading.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { hiddenFailureIn } from "../answers/hidden-error.ts";
 import type { Exchange, Protocol } from "../protocol.ts";
-import { readCount } from "../answers/read-count.ts";
+import { readCount } from "../../prices/read-count.ts";
 
 // Three vendors, one answer: the same request under other names, the results re-attached to the caller's
 // own documents and sorted, the billed tokens read from wherever the vendor puts them.

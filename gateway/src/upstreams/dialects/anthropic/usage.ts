@@ -1,7 +1,7 @@
 // Anthropic's counts are disjoint, as ours are: input is without the cache, output includes the thinking.
 
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
-import { readCount } from "../../answers/read-count.ts";
+import { readCount } from "../../../prices/read-count.ts";
 import type { ChatUsage } from "../chat.ts";
 
 /** What a message used, and what summing up the conversation before it used: that is billed and not in the total. */

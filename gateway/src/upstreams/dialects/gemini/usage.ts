@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../../platform/json.ts";
 import type { JsonObject } from "../../../platform/json.ts";
-import { readCount } from "../../answers/read-count.ts";
+import { readCount } from "../../../prices/read-count.ts";
 import type { ChatUsage } from "../chat.ts";
 import { given } from "./given.ts";
 

@@ -1,7 +1,7 @@
 // OpenAI counts cached tokens inside the prompt; ours are disjoint.
 
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
-import { isPlainCount, readCount } from "../../answers/read-count.ts";
+import { isPlainCount, readCount } from "../../../prices/read-count.ts";
 import type { ChatUsage } from "../chat.ts";
 import { withoutUndefined } from "./members.ts";
 

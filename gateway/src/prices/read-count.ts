@@ -1,4 +1,4 @@
-import { quantityMax } from "../../prices/quantities.ts";
+import { quantityMax } from "./quantities.ts";
 
 /**
  * A usage figure as an upstream reported it. Absent stays absent, an explicit 0 is 0; what is negative,

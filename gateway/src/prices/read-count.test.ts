@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { quantityMax } from "../../prices/quantities.ts";
+import { quantityMax } from "./quantities.ts";
 import { readCount } from "./read-count.ts";
 
 const cases: readonly (readonly [value: unknown, count: number | undefined, anomaly: string | undefined])[] =
