@@ -74,7 +74,7 @@ export const receipt = z
         outcome: z
           .string()
           .describe(
-            "What came of it, such as `answered`, `timeout` or `rate_limited`; of a stream `streaming` when it came to its end, else `broke_off`, `gave_up`, `caller_left`, or `caller_stalled` when it ended too early after the caller had stopped reading for a while.",
+            "What came of it, such as `answered`, `timeout` or `rate_limited`; of a stream `streaming` when it came to its end, else `broke_off`, `gave_up`, `caller_left`, or `caller_stalled` when it ended too early after the caller had stopped reading for a while; `gateway_stopped` when the gateway stopped before the end.",
           ),
         status: z.int().nullable(),
         started_at: moment,

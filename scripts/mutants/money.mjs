@@ -59,6 +59,20 @@ export const mutants = [
     tests: ["test/money/offer.test.ts"],
   },
   {
+    name: "a call that a stop cut off is booked as one that certainly did nothing",
+    file: "gateway/src/call/steps/meter.ts",
+    find: 'new Set(["timeout", "cut_off", "gateway_stopped"])',
+    replace: 'new Set(["timeout", "cut_off"])',
+    tests: ["test/money/cut-calls.test.ts"],
+  },
+  {
+    name: "a receipt blames the provider for what a stop cut off",
+    file: "gateway/src/ledger/explain-call.ts",
+    find: 'if (outcome === "unknown" || last === gatewayStopped) {',
+    replace: 'if (outcome === "unknown") {',
+    tests: ["gateway/src/ledger/receipt.test.ts"],
+  },
+  {
     name: "a price passes through a float",
     file: "gateway/src/ledger/charge.ts",
     find: "const exactAtto = call.carry.chargeAtto + call.valuePico * call.multiplierPpm;",

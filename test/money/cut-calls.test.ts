@@ -13,6 +13,7 @@ import { until } from "../support/until.ts";
 import { useAskedStreams } from "../streams/asked-streams.ts";
 import { dialects } from "../streams/dialects.ts";
 import { lastReceipt, models } from "../streams/model-vendors.ts";
+import { openStreamCaller } from "../streams/stream-caller.ts";
 
 const { vendors, watch, open } = await useAskedStreams();
 
@@ -22,13 +23,43 @@ test("a stream that is cut off is charged for what passed, and its receipt says 
   const caller = open(gateway, account, { script: { fault: "endless", everyMs: 20 } });
   await caller.untilFrames(4);
   await stop();
-  expectPaidInPart(await lastReceipt(gateway, account), "broke_off");
+  const receipt = await lastReceipt(gateway, account);
+  expectPaidInPart(receipt, "gateway_stopped");
+  expect(receipt.explanation).toStartWith("The gateway stopped while this call was streaming;");
   expect(await gateway.balance(account)).toMatchObject({ held: 0 });
   await caller.ended;
-  expect(caller.body()).toContain("error");
+  expect(caller.body()).toContain("The gateway stopped before the end of the answer.");
+  expect(caller.body()).not.toContain("broke off");
 });
 
-test("so is one that is read on for a caller who left", async () => {
+test.each([
+  ["anthropic", "anthropic"],
+  ["gemini", "gemini"],
+  ["anthropic", "openai"],
+  ["openai", "gemini"],
+] as const)("its caller is told so, who speaks the dialect %s to a vendor of %s", async (spoken, vendor) => {
+  const { gateway, stop } = await openStoppable();
+  const account = await gateway.openAccount();
+  const caller = open(gateway, account, { spoken, vendor, script: { fault: "endless", everyMs: 20 } });
+  await caller.untilFrames(4);
+  await stop();
+  await caller.ended;
+  expect(caller.body()).toContain("The gateway stopped before the end of the answer.");
+});
+
+test("so is who reads a response", async () => {
+  const { gateway, stop } = await openStoppable();
+  const account = await gateway.openAccount();
+  vendors.doubles.openai.answerNext({ kind: "stream", fault: "endless", everyMs: 20 });
+  const body = { model: models.openai, input: "Go on, please.", stream: true };
+  const caller = openStreamCaller(gateway.port, { account, path: "/v1/responses", body });
+  await caller.untilFrames(4);
+  await stop();
+  await caller.ended;
+  expect(caller.body()).toContain("The gateway stopped before the end of the answer.");
+});
+
+test("one that is read on for a caller who left is charged for what passed, too", async () => {
   const { gateway, stop } = await openStoppable();
   const account = await gateway.openAccount();
   const caller = open(gateway, account, { script: { fault: "endless", everyMs: 20 } });
@@ -59,7 +90,7 @@ test("a stream that came whole is charged in full, though its caller has not rea
   caller.leave();
 });
 
-test("a call that its upstream does not answer is in doubt, as after a timeout: not charged, and never sent again", async () => {
+test("a call that its upstream does not answer is in doubt, and not said to be its fault: not charged, and never sent again", async () => {
   const { gateway, stop } = await openStoppable();
   const account = await gateway.openAccount();
   vendors.doubles.openai.answerNext({ kind: "hang" });
@@ -70,17 +101,21 @@ test("a call that its upstream does not answer is in doubt, as after a timeout: 
   const answer = await asking;
   expect(answer.status).toBe(502);
   expect(answer.headers.get("x-should-retry")).toBe("false");
+  expect(await answer.text()).toContain("The gateway is stopping; the provider's answer was not waited for.");
   const receipt = await lastReceipt(gateway, account);
   expect(receipt).toMatchObject({ status: "released", outcome: "unknown", charged_micros_usd: 0 });
-  expect(receipt.attempts).toMatchObject([{ upstream: "openai", outcome: "timeout" }]);
+  expect(receipt.attempts).toMatchObject([{ upstream: "openai", outcome: "gateway_stopped" }]);
+  expect(receipt.explanation).toStartWith("The gateway stopped before an answer had come,");
   expect(await gateway.balance(account)).toMatchObject({ held: 0 });
 
   // Nothing leaves any more: what comes too late costs nothing.
-  expect((await ask(gateway, account)).status).toBe(502);
+  const late = await ask(gateway, account);
+  expect(late.status).toBe(502);
+  expect(await late.text()).toContain("The gateway is stopping; nothing was sent to the provider.");
   expect(vendors.doubles.openai.requests.length).toBe(before + 1);
   expect(await lastReceipt(gateway, account)).toMatchObject({
     outcome: "failed",
-    attempts: [{ outcome: "unreachable" }],
+    attempts: [{ outcome: "gateway_stopped" }],
   });
 });
 

@@ -14,6 +14,9 @@ export const callerLeft = "caller_left";
 /** The outcome of an attempt that ended too early after its caller had stopped reading for a while. */
 export const callerStalled = "caller_stalled";
 
+/** The outcome of an attempt that the gateway, which was stopping, did not wait for any longer. */
+export const gatewayStopped = "gateway_stopped";
+
 /** The outcome of an attempt whose upstream refused the operator's key or account. */
 export const keyRejected = "key_rejected";
 
@@ -34,7 +37,8 @@ export type AttemptOutcome =
   | "gave_up"
   | "broke_off"
   | typeof callerLeft
-  | typeof callerStalled;
+  | typeof callerStalled
+  | typeof gatewayStopped;
 
 /** One try at one upstream. */
 export interface Attempt {

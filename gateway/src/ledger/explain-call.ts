@@ -1,5 +1,5 @@
 import { multiplierFromPpm } from "../platform/money.ts";
-import { callerLeft, callerStalled, type CallRecord } from "./call-record.ts";
+import { callerLeft, callerStalled, gatewayStopped, type CallRecord } from "./call-record.ts";
 
 /** Why held, value and charge differ, in a sentence or more. */
 export function explainCall(call: CallRecord): string {
@@ -17,13 +17,20 @@ export function explainCall(call: CallRecord): string {
 }
 
 function whyReleased({ outcome, httpStatus, attempts }: CallRecord): string {
+  const last = attempts.at(-1)?.outcome;
   if (outcome === "unknown" && httpStatus !== undefined) {
     return "The upstream answered, but the end of the call could not be booked, so the caller was not given the answer. Nothing was charged and the hold was released.";
+  }
+  if (outcome === "unknown" && last === gatewayStopped) {
+    return "The gateway stopped before an answer had come, so it is not known whether the upstream did the work. Nothing was charged and the hold was released.";
   }
   if (outcome === "unknown") {
     return "No answer came back, so it is not known whether the upstream did the work. Nothing was charged and the hold was released.";
   }
-  if (attempts.at(-1)?.outcome === callerLeft) {
+  if (last === gatewayStopped) {
+    return "The gateway stopped before anything of the answer had come, so nothing was charged and the hold was released.";
+  }
+  if (last === callerLeft) {
     return "The caller left before anything of the answer had come, so nothing was charged and the hold was released.";
   }
   return "The call did not succeed, so nothing was charged and the hold was released.";
@@ -32,7 +39,7 @@ function whyReleased({ outcome, httpStatus, attempts }: CallRecord): string {
 /** Nothing of a call that came to its end. */
 function howItEnded({ outcome, used, attempts }: CallRecord): string[] {
   const last = attempts.at(-1)?.outcome;
-  if (outcome === "unknown") {
+  if (outcome === "unknown" || last === gatewayStopped) {
     return ["The gateway stopped while this call was streaming; what it had delivered by then is paid for."];
   }
   // Only answers that are counted in tokens are streamed, and beside a stream only a task can fail when some of it was made.

@@ -66,6 +66,11 @@ describe("why held, value and charge differ is said in full, however a call ende
     ],
     ["that the gateway did not see end", { ...settled, outcome: "unknown" }, "The gateway stopped while"],
     [
+      "that the gateway cut off as it stopped",
+      { ...settled, outcome: "failed", attempts: [attempt("gateway_stopped", 200)] },
+      "The gateway stopped while this call was streaming; what it had delivered by then is paid for.",
+    ],
+    [
       "that was a task and was cancelled",
       { ...settled, outcome: "failed", used: { second_720p: 2 }, attempts: [attempt("answered", 200)] },
       "The task was cancelled; what had been made of it by then is paid for.",
@@ -95,6 +100,11 @@ describe("a call that was released without anybody knowing how it ended", () => 
   test("got no answer where none came", () => {
     const silent = { ...released, httpStatus: undefined, attempts: [attempt("timeout", null)] };
     expect(explained(silent)).toStartWith("No answer came back, so it is not known");
+  });
+
+  test("was not waited for where the gateway stopped", () => {
+    const cut = { ...released, httpStatus: undefined, attempts: [attempt("gateway_stopped", null)] };
+    expect(explained(cut)).toStartWith("The gateway stopped before an answer had come, so it is not known");
   });
 
   test("was answered where its end could not be booked", () => {

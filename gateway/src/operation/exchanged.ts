@@ -66,4 +66,12 @@ const gaveUpWaiting: ReadonlySet<number> = new Set([408, 504, 520, 522, 524]);
 /** True when not a byte of the request left, so that the upstream cannot have done anything. */
 export const neverSent = (exchanged: Exchanged): boolean => exchanged.kind === "no_answer" && !exchanged.sent;
 
-export type NoAnswerReason = "unreachable" | "timeout" | "cut_off" | "redirect" | "too_large" | "malformed";
+export type NoAnswerReason =
+  | "unreachable"
+  | "timeout"
+  | "cut_off"
+  | "redirect"
+  | "too_large"
+  | "malformed"
+  /** Nobody waited for it any longer: no word about the upstream. */
+  | "gateway_stopped";

@@ -30,6 +30,8 @@ interface StreamReading {
   readonly complete: boolean;
   /** Whether the vendor itself said how it ended, be it with an error; otherwise it was cut, or ended too early. */
   readonly told: boolean;
+  /** Whether it was cut because the gateway stops and waits for no upstream any more. */
+  readonly gatewayStopped: boolean;
   /** That error, where it was about the operator: what it would have been instead of an answer. */
   readonly refused?: WithheldRefusal | undefined;
 }

@@ -21,7 +21,7 @@ const metrics = {
   tollgate_usage_anomalies_total:
     "Usage figures from upstreams that were negative, fractional or absurd, and reasons to stop that nobody knows.",
   tollgate_upstream_attempts_total:
-    "Attempts at upstreams, by upstream and outcome; a stream's when it has ended: streaming, gave_up or broke_off.",
+    "Attempts at upstreams, by upstream and outcome; a stream's when it has ended: streaming, gave_up, broke_off or gateway_stopped.",
   tollgate_upstream_paused: "1 while other upstreams are asked before this one, or none is, by upstream.",
   tollgate_task_polls_total: "Questions about tasks, by upstream and what it said.",
   tollgate_ledger_commits_total: "Transactions committed by the ledger.",

@@ -101,6 +101,8 @@ describe("the breaker itself", () => {
     const [first, second] = [breaker.streams("one", mustEnter()), breaker.streams("one", mustEnter())];
     // What is no fault of the upstream's says nothing, neither for it nor against it.
     breaker.leave(one, first, verdictOfStream("left"));
+    breaker.leave(one, first, verdictOfStream("gateway_stopped"));
+    attempt({ kind: "no_answer", reason: "gateway_stopped", sent: true });
     expect(breaker.enter("one")).toBe("usual");
     breaker.leave(one, second, verdictOfStream("broke_off"));
     expect([breaker.enter("one"), breaker.waitFor("one")]).toEqual([

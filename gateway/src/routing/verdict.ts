@@ -24,6 +24,7 @@ export const unused: Verdict = { kind: "unused" };
 export function verdictOf(exchanged: Exchanged): Verdict {
   switch (exchanged.kind) {
     case "no_answer":
+      if (exchanged.reason === "gateway_stopped") return unused;
       return { kind: "fails", because: exchanged.reason };
     case "rate_limited": {
       const { retryAfterSeconds } = exchanged;
@@ -52,12 +53,12 @@ export function verdictOf(exchanged: Exchanged): Verdict {
 }
 
 /** How a stream ended, as far as its upstream can be blamed for it. */
-export type StreamEnd = "whole" | "gave_up" | "broke_off" | "left";
+export type StreamEnd = "whole" | "gave_up" | "broke_off" | "gateway_stopped" | "left";
 
 /** A stream shows only at its end whether its upstream works: one that breaks every stream it begins does not. */
 export function verdictOfStream(end: StreamEnd): Verdict {
   if (end === "whole") return works;
-  // A vendor that gave up may have done so because of the call, and one that was left could not end.
+  // A vendor that gave up may have done so because of the call, and one that was left, by its caller or by a gateway that stops, could not end.
   return end === "broke_off" ? { kind: "fails", because: end } : unused;
 }
 

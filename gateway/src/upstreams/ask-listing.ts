@@ -68,4 +68,5 @@ const noAnswer = {
   redirect: "it sends whoever asks elsewhere, where no key is sent",
   too_large: "its answer is too long for a list of models",
   malformed: "its answer is not HTTP",
+  gateway_stopped: "nobody waits for it any more",
 } as const;

@@ -32,4 +32,5 @@ const found: Readonly<Record<NoAnswerReason, string>> = {
   redirect: reachable,
   too_large: reachable,
   malformed: "its answer is not HTTP/1.1",
+  gateway_stopped: "nobody waits for it any more",
 };

@@ -19,6 +19,7 @@ export function refuseForUpstream(
   }
   // What was sent may have been done, and a second one would be paid for as well.
   const retryable = neverSent(exchanged);
+  if (exchanged.kind === "no_answer" && exchanged.reason === "gateway_stopped") refuseStopping(retryable);
   if (exchanged.kind === "key_rejected" || upstream.transport === "managed") refuseUnavailable(retryable);
   refuse("provider_request_failed", "provider request failed", { retryable });
 }
@@ -29,6 +30,12 @@ export function refuseBusy(retryAfterSeconds: number, whether: { readonly retrya
     retryAfterSeconds,
     inError: { limit: { name: "upstream", limit: null, remaining: 0, reset: null } },
   });
+}
+
+/** No word about the provider, which may have been answering. */
+function refuseStopping(retryable: boolean): never {
+  const what = retryable ? "nothing was sent to the provider" : "the provider's answer was not waited for";
+  refuse("provider_request_failed", `The gateway is stopping; ${what}.`, { retryable });
 }
 
 export function refuseUnavailable(

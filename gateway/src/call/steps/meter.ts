@@ -2,7 +2,7 @@ import { nameAt } from "../../offer/name-at.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import { readCount } from "../../prices/read-count.ts";
-import { isSuccess } from "../../operation/exchanged.ts";
+import { isSuccess, type NoAnswerReason } from "../../operation/exchanged.ts";
 import type { StreamRelay } from "../../operation/stream-relay.ts";
 import type { TokenReading } from "../../operation/token-reading.ts";
 import type { Upstream } from "../../operation/upstream.ts";
@@ -17,8 +17,7 @@ import { unitsWithinReach, withinReach } from "../metering/within-reach.ts";
 /** Reads the answer for what must be paid. No evidence, no charge. */
 export function meter(priced: PricedCall, { exchanged, upstream }: AttemptedWhole, gate: Gate): Metered {
   if (exchanged.kind === "no_answer") {
-    const mayHaveWorked = exchanged.reason === "timeout" || exchanged.reason === "cut_off";
-    return exchanged.sent && mayHaveWorked ? inDoubt : nothing;
+    return exchanged.sent && mayHaveWorked.has(exchanged.reason) ? inDoubt : nothing;
   }
   if (!isSuccess(exchanged)) return nothing;
   const { operation, input } = priced;
@@ -39,6 +38,9 @@ export function meter(priced: PricedCall, { exchanged, upstream }: AttemptedWhol
   const metered = meterTokens(priced, exchanged.tokens, upstream, gate);
   return exchanged.tokens?.gaveUp === true ? brokenOff(metered) : metered;
 }
+
+/** Without an answer, these leave open what the upstream did with what was sent. */
+const mayHaveWorked: ReadonlySet<NoAnswerReason> = new Set(["timeout", "cut_off", "gateway_stopped"]);
 
 interface PassedStream {
   readonly relay: StreamRelay;

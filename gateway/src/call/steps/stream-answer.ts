@@ -1,6 +1,6 @@
 import type { StreamRelay, StreamTaker } from "../../operation/stream-relay.ts";
 import type { Deadline, Waiting } from "../../platform/deadlines.ts";
-import { callerLeft, callerStalled, type AttemptOutcome } from "../../ledger/call-record.ts";
+import { callerLeft, callerStalled, gatewayStopped, type AttemptOutcome } from "../../ledger/call-record.ts";
 import { streamWords, type StreamWords } from "../../platform/dialect-words.ts";
 import { describeError } from "../../platform/log.ts";
 import type { PacedBody, Reader } from "../../platform/paced-body.ts";
@@ -300,13 +300,14 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
     // A refusal inside a stream says the same about its upstream as one that comes instead of a stream.
     this.#gate.health.leave(upstream, pass, refused ? verdictOf(refused) : verdictOfStream(end));
     if (refused) logRejection(refused, upstream, this.#gate);
-    countAttempt(upstream, end === "gave_up" || end === "broke_off" ? end : "streaming", this.#gate);
+    countAttempt(upstream, end === "whole" || end === "left" ? "streaming" : end, this.#gate);
   }
 
   #streamEnd(): StreamEnd {
-    const { complete, told } = this.#relay.read();
+    const { complete, told, gatewayStopped: isCutHere } = this.#relay.read();
     if (complete) return "whole";
     if (told) return "gave_up";
+    if (isCutHere) return gatewayStopped;
     // A caller who leaves, or does not read, keeps the upstream from its end: that must not count against it.
     return this.#callerLeft || this.#callerStalled ? "left" : "broke_off";
   }
@@ -328,6 +329,7 @@ const outcomes: Readonly<Record<StreamEnd, AttemptOutcome>> = {
   whole: "streaming",
   gave_up: "gave_up",
   broke_off: "broke_off",
+  gateway_stopped: gatewayStopped,
   left: callerStalled,
 };
 

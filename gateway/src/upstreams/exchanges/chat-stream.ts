@@ -4,7 +4,7 @@ import { failureIn } from "./chat-failure.ts";
 import { oddUsage } from "./chat-tokens.ts";
 import type { ChatEvent } from "../dialects/chat.ts";
 import type { Dialect, SseEvent, WriteContext } from "../dialects/dialect.ts";
-import type { StreamRules } from "../streams/frame-passer.ts";
+import type { ShownEnding, StreamRules } from "../streams/frame-passer.ts";
 import { saysError } from "../answers/hidden-error.ts";
 import type { NativeChat } from "./native-chat.ts";
 import type { OperatorWords } from "../protocol.ts";
@@ -53,12 +53,11 @@ export function chatStream(
           : (native.showFrame?.(frame, context) ?? form.sayFrame(frame)),
       // A vendor that ended in good order but never said that it had finished is booked as having failed, so it is told
       // as that: official clients take a stream that just ends for a whole answer.
-      end: (ending) => (ending === "whole" ? "" : sayError(brokenOff)) + form.end(),
+      end: (ending) => (ending === "whole" ? "" : sayError(cutBy(ending))) + form.end(),
     };
   }
   const writer = callers.createEventWriter(context);
   const shown = eventsShownTo(callers, dispatch);
-  const brokeOff = (): string => writer.write(brokenOff).map(form.say).join("");
   return {
     ...common,
     alike: false,
@@ -68,7 +67,8 @@ export function chatStream(
         .flatMap((event) => writer.write(event))
         .map(form.say)
         .join(""),
-    end: (ending) => (ending === "whole" ? writer.end().map(form.say).join("") : brokeOff()) + form.end(),
+    end: (ending) =>
+      (ending === "whole" ? writer.end() : writer.write(cutBy(ending))).map(form.say).join("") + form.end(),
   };
 }
 
@@ -81,6 +81,10 @@ const brokenOff: StreamError = {
   code: "provider_request_failed",
   message: "The provider's answer broke off.",
 };
+
+const stopped: StreamError = { ...brokenOff, message: "The gateway stopped before the end of the answer." };
+
+const cutBy = (ending: ShownEnding): StreamError => (ending === "gateway_stopped" ? stopped : brokenOff);
 
 /** What the caller hears where a vendor speaks of the operator's key or credit in the middle of its answer. */
 const withheld: StreamError = {

@@ -11,7 +11,7 @@ import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
 import { errorIn, hiddenFailureIn, saysError, statusSaidIn } from "../answers/hidden-error.ts";
 import type { Exchange, OperatorWords } from "../protocol.ts";
 import { sseText, type SseFrame } from "../streams/sse.ts";
-import type { StreamRules } from "../streams/frame-passer.ts";
+import type { ShownEnding, StreamRules } from "../streams/frame-passer.ts";
 import { withheldRefusal } from "../answers/refusal-subject.ts";
 import { quantitiesOf } from "../streams/stream-meter.ts";
 import { KeptIds, keptIdsIn } from "./kept-ids.ts";
@@ -99,7 +99,7 @@ function streamRules(dispatch: Dispatch, words: OperatorWords): StreamRules {
     },
     alike: true,
     write: ({ text }, events) => (events.some(isWithheld) ? sayError(withheldError, nextNumber) : text),
-    end: (ending) => (ending === "whole" ? "" : sayError(brokenOff, nextNumber)),
+    end: (ending) => (ending === "whole" ? "" : sayError(cutBy(ending), nextNumber)),
     keptIds: () => kept.all,
     oddFigures: (frame) => {
       const anomalies: string[] = [];
@@ -118,6 +118,10 @@ const brokenOff = {
   code: "provider_request_failed",
   message: "The provider's answer broke off before its end.",
 };
+
+const stopped = { ...brokenOff, message: "The gateway stopped before the end of the answer." };
+
+const cutBy = (ending: ShownEnding): JsonObject => (ending === "gateway_stopped" ? stopped : brokenOff);
 
 /** What the caller hears where a vendor speaks of the operator's key or credit in the middle of its answer. */
 const withheldError = {

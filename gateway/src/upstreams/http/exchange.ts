@@ -99,7 +99,7 @@ export class HttpExchange<Read> implements ConnectionUser, Waiting {
 
   onMissed(): void {
     if (this.#opens) this.#passOn();
-    else this.#giveUp("timeout");
+    else this.#giveUp(this.#parts.hasGivenUp() ? "gateway_stopped" : "timeout");
   }
 
   onReady(connection: Connection): void {

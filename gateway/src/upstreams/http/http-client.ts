@@ -28,7 +28,7 @@ export interface HttpClient {
     mayStream: boolean,
     reader: OutcomeReader<HttpOutcome | HttpStream, Read>,
   ) => Promise<Read>;
-  /** Waits for nobody any more: what was asked and is not answered is a timeout, streams break off, and nothing else leaves. */
+  /** Waits for nobody any more: what was asked and is not answered, and every stream, ends as `gateway_stopped`, and nothing else leaves. */
   readonly giveUp: () => void;
 }
 
@@ -73,13 +73,15 @@ export function createHttpClient(changes: Partial<Limits> = {}): HttpClient {
     pool,
     release,
     deadlines,
+    hasGivenUp: () => hasGivenUp,
   };
 
   const ask: HttpClient["ask"] = (request, mayStream, reader) => {
     const target = targetOf(request.url);
     const bytes = writeRequest(request, target);
     const asked = Promise.withResolvers<ReturnType<typeof reader.read>>();
-    if (bytes === undefined || hasGivenUp) asked.resolve(reader.read(noAnswer("unreachable", false)));
+    if (hasGivenUp) asked.resolve(reader.read(noAnswer("gateway_stopped", false)));
+    else if (bytes === undefined) asked.resolve(reader.read(noAnswer("unreachable", false)));
     else new HttpExchange({ request, origin: target.origin, bytes, mayStream, reader, asked }, parts).begin();
     return asked.promise;
   };

@@ -18,11 +18,11 @@ export interface HttpStream {
 export interface StreamReader {
   /** The piece is the reader's. */
   readonly onPiece: (piece: Uint8Array) => void;
-  /** Comes once, last: the proper end, or the upstream fell silent, broke off, or was left. */
+  /** Comes once, last: the proper end, or the upstream fell silent, broke off, or was left, perhaps by a gateway that stops. */
   readonly onEnd: (ending: StreamEnding) => void;
 }
 
-export type StreamEnding = "whole" | "broken";
+export type StreamEnding = "whole" | "broken" | "gateway_stopped";
 
 interface StreamLimits {
   /** How long an answer that has begun may be silent, where its request does not say. */
@@ -42,6 +42,8 @@ interface BegunStream {
 export interface StreamParts {
   readonly limits: StreamLimits;
   readonly deadlines: Deadlines;
+  /** Whether nobody is waited for any more, because the gateway stops. */
+  readonly hasGivenUp: () => boolean;
   /** The answer is whole, and the connection is nobody's any more. */
   readonly release: (connection: Connection, answer: ResponseReader) => void;
 }
@@ -152,7 +154,7 @@ export class ReceivedStream implements HttpStream, ConnectionUser, Waiting {
 
   #breakOff(): void {
     if (this.#ending === undefined) this.#connection.close();
-    this.#end("broken");
+    this.#end(this.#parts.hasGivenUp() ? "gateway_stopped" : "broken");
   }
 
   #end(ending: StreamEnding): void {

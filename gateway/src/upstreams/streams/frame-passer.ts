@@ -13,8 +13,8 @@ export interface StreamRules {
   readonly readEnd?: (() => readonly ChatEvent[]) | undefined;
   /** What the caller gets for it: the frame's own text, another one, or nothing. */
   readonly write: (frame: SseFrame, events: readonly ChatEvent[]) => string;
-  /** What the caller gets after the last frame, of an answer that is whole, ended too early, or was cut off. */
-  readonly end: (ending: "whole" | "early" | "cut") => string;
+  /** What the caller gets after the last frame, of an answer that is whole, or why it is not. */
+  readonly end: (ending: ShownEnding) => string;
   /** Figures in a frame that are negative, fractional or absurd. */
   readonly oddFigures: (frame: SseFrame) => readonly string[];
   /** By which ids later calls may go on with what was read so far, where the vendor keeps it. */
@@ -22,6 +22,9 @@ export interface StreamRules {
   /** Frames that differ in one string are written alike, whichever came before. */
   readonly alike: boolean;
 }
+
+/** It is whole, ended too early, was cut off, or was left by a gateway that stops. */
+export type ShownEnding = "whole" | "early" | "cut" | "gateway_stopped";
 
 /** Reads whole frames for the meter and gives what the caller sees of them: where nothing is changed, the same bytes. */
 export class FramePasser {

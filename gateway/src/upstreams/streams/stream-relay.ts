@@ -1,5 +1,5 @@
 import type { StreamRelay, StreamTaker } from "../../operation/stream-relay.ts";
-import { FramePasser, type StreamRules } from "./frame-passer.ts";
+import { FramePasser, type ShownEnding, type StreamRules } from "./frame-passer.ts";
 import type { HttpStream, StreamEnding, StreamReader } from "../http/http-stream.ts";
 import { FrameCutter, type FrameRoom } from "./sse.ts";
 import { StreamMeter } from "./stream-meter.ts";
@@ -24,6 +24,7 @@ class FrameRelay implements StreamRelay, StreamReader {
   readonly #passer: FramePasser;
   #taker: StreamTaker | undefined;
   #ended = false;
+  #gatewayStopped = false;
 
   constructor(
     stream: HttpStream,
@@ -60,7 +61,13 @@ class FrameRelay implements StreamRelay, StreamReader {
 
   read(): ReturnType<StreamRelay["read"]> {
     const { complete, told, refused } = this.#meter;
-    return { tokens: this.#meter.tokens(), complete, told, refused };
+    return {
+      tokens: this.#meter.tokens(),
+      complete,
+      told,
+      gatewayStopped: this.#gatewayStopped,
+      refused,
+    };
   }
 
   keptIds(): readonly string[] {
@@ -76,7 +83,8 @@ class FrameRelay implements StreamRelay, StreamReader {
 
   onEnd(ending: StreamEnding): void {
     if (this.#ended) return;
-    const shown = ending === "broken" ? undefined : this.#pass(undefined);
+    this.#gatewayStopped = ending === "gateway_stopped";
+    const shown = ending === "whole" ? this.#pass(undefined) : undefined;
     if (shown !== undefined && !this.#meter.told) this.#meter.add(this.#rules.readEnd?.() ?? [], []);
     if (shown === undefined) this.#breakOff();
     else this.#end(shown, this.#meter.told ? "whole" : "early");
@@ -95,15 +103,16 @@ class FrameRelay implements StreamRelay, StreamReader {
     if (bytes.length > 0) this.#taker?.onPiece(bytes);
   }
 
-  // The upstream broke off, fell silent, or sent an event without end or one to withhold: the caller's stream ends
+  // The upstream broke off, fell silent, was left, or sent an event without end or one to withhold: the caller's stream ends
   // here too, and says so, because half an answer must not look like a whole one.
   #breakOff(shown: Uint8Array = nothing): void {
     this.#ended = true;
     this.#stream.leave();
-    this.#end(shown, this.#meter.told ? "whole" : "cut");
+    const cut = this.#gatewayStopped ? "gateway_stopped" : "cut";
+    this.#end(shown, this.#meter.told ? "whole" : cut);
   }
 
-  #end(shown: Uint8Array, ending: "whole" | "early" | "cut"): void {
+  #end(shown: Uint8Array, ending: ShownEnding): void {
     this.#ended = true;
     this.#cutter.close();
     this.#give(finished(shown));
