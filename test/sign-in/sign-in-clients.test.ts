@@ -123,7 +123,6 @@ describe("registering", () => {
     ["no redirect", { client_name: "A" }],
     ["an empty list", { redirect_uris: [] }],
     ["hundreds of redirects", { redirect_uris: Array.from({ length: 100 }, () => redirectUri) }],
-    ["a name of a page", { redirect_uris: [redirectUri], client_name: "x".repeat(81) }],
     ["a list", []],
     ["no JSON", "redirect_uris=x"],
     ["an implicit answer", { redirect_uris: [redirectUri], response_types: ["token"] }],
@@ -147,6 +146,34 @@ describe("registering", () => {
     const text = await response.text();
     for (const word of ["jwks_uri", "sector", "logo", "login", '"mine"']) expect(text).not.toContain(word);
     expect(fetched).toEqual([]);
+  });
+
+  test.each([
+    ["on the developer's own machine", "http://localhost:8787"],
+    ["that is empty", ""],
+    ["that is null", null],
+  ])("a client is taken with an address of its own %s, which is dropped", async (_, address) => {
+    const response = await register({ redirect_uris: [redirectUri], client_uri: address });
+    expect(response.status).toBe(201);
+    expect(await response.text()).not.toContain("client_uri");
+  });
+
+  test("a client is not refused for what is dropped", async () => {
+    const response = await register({
+      redirect_uris: [redirectUri],
+      application_type: "desktop",
+      software_id: "x".repeat(101),
+      software_version: null,
+    });
+    expect(response.status).toBe(201);
+  });
+
+  test("a name of a page is cut to what a page can show", async () => {
+    const response = await register({
+      redirect_uris: [redirectUri],
+      client_name: `${"x".repeat(79)}😀 and so on`,
+    });
+    expect(await response.json()).toMatchObject({ client_name: `${"x".repeat(79)}\ufffd` });
   });
 
   test("a registration larger than 16 KB is refused unread", async () => {

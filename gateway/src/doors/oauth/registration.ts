@@ -1,4 +1,4 @@
-// What a client may say about itself when it registers. Everything else is dropped, so that a registration can make
+// What a client may say about itself when it registers. Everything else is dropped unread, so that a registration can make
 // nobody fetch an address, lock itself to the scopes it first heard of, or paint itself as somebody else at length.
 
 import { z } from "zod";
@@ -19,17 +19,10 @@ export type Registration =
 
 const said = z.object({
   redirect_uris: z.array(z.unknown()).min(1).max(redirectsMax),
-  client_name: z.string().max(clientNameMax).optional(),
-  client_uri: z
-    .url({ protocol: /^https$/ })
-    .max(500)
-    .optional(),
-  application_type: z.enum(["web", "native"]).optional(),
+  client_name: z.string().optional(),
   token_endpoint_auth_method: z.enum(["none", "client_secret_basic", "client_secret_post"]).optional(),
   grant_types: z.array(z.string()).max(10).optional(),
   response_types: z.array(z.literal("code")).max(1).optional(),
-  software_id: z.string().max(100).optional(),
-  software_version: z.string().max(100).optional(),
 });
 
 const grantTypes = ["authorization_code", "refresh_token"];
@@ -43,13 +36,7 @@ export function readRegistration(body: Uint8Array): Registration {
     const why = `${issue?.path.join(".") || "the registration"}: ${issue?.message ?? "is not understood"}`;
     return { ok: false, error: "invalid_client_metadata", why };
   }
-  const {
-    redirect_uris: redirects,
-    application_type: _,
-    software_id: __,
-    software_version: ___,
-    ...rest
-  } = parsed.data;
+  const { redirect_uris: redirects, ...rest } = parsed.data;
   for (const redirect of redirects) {
     const why = whyNotRedirect(redirect);
     if (why !== undefined)
@@ -68,9 +55,10 @@ export function readRegistration(body: Uint8Array): Registration {
   };
 }
 
-/** Without what could break a line or turn its direction around. */
+/** Without what could break a line or turn its direction around, and no longer than a page has room for. */
 export const plainName = (name: string): string =>
   name
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, " ")
     .trim()
-    .slice(0, clientNameMax);
+    .slice(0, clientNameMax)
+    .toWellFormed();
