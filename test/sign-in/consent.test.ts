@@ -1,7 +1,7 @@
 // Whether a client is let in, and within which bounds, is what its person said: once, and no more than was asked for.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import type { TestAccount } from "../support/test-gateway.ts";
+import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
 import { openDesk } from "./desk.ts";
 import { createPerson, csrfOf, registerClient } from "./oauth-person.ts";
 
@@ -102,6 +102,26 @@ describe("the pages", () => {
     expect(failed).toContain("with 400");
     expect(failed).toContain('role="alert"');
     expect((await gateway.store.grants.list(account.accountId)).length).toBe(before);
+  });
+
+  test("the operator's days are what the page proposes and takes, also where they are none of the usual", async () => {
+    const own = await openTestGateway({ config: "mcp: { grant_days: 45 }" });
+    try {
+      const owner = await own.openAccount();
+      const client = await registerClient(own.url);
+      const browser = createPerson(own.url, owner.key);
+      const first = await browser.open(client.begin().url);
+      const page = await browser.submit(first, { action: "sign_in", key: owner.key });
+      const offered = [...page.html.matchAll(/<option value="(\d+)"\s*(selected)?/g)];
+      expect(offered.map(([, days]) => days)).toEqual(["1", "7", "30", "45", "90", "365"]);
+      expect(offered.flatMap(([, days, selected]) => (selected === undefined ? [] : [days]))).toEqual(["45"]);
+      await browser.submit(page, { action: "allow", ...usualBounds, days: "45" });
+      const [grant] = await own.store.grants.list(owner.accountId);
+      const lifeMs = (grant?.spendPolicy.expiresAtMs ?? 0) - (grant?.createdAtMs ?? 0);
+      expect(Math.round(lifeMs / 86_400_000)).toBe(45);
+    } finally {
+      await own.close();
+    }
   });
 
   test("a client that asked only to read gets no more, whatever the form says", async () => {

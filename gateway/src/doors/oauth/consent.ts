@@ -17,7 +17,7 @@ import type { Provider } from "./authorization-server.ts";
 import { askForKey, readForm, signIn, signOut, type PageRequest, type FormParts } from "../people/form.ts";
 import { grantIdOf, letIn } from "./let-in.ts";
 import { nodePair, type NodePair } from "./node-exchange.ts";
-import { consentDays, consentPage, type ConsentFields, type ConsentProblem } from "./pages/consent-page.ts";
+import { consentPage, type ConsentFields, type ConsentProblem } from "./pages/consent-page.ts";
 import { errorPage } from "../people/message-page.ts";
 import { notUnderstood } from "../people/with-person.ts";
 import type { Person } from "../people/person.ts";
@@ -99,8 +99,12 @@ const proposed = ({ asksToSpend }: Waiting, config: McpConfig): ConsentFields =>
   spend: asksToSpend,
   perCallUsd: usdFromMicros(config.autoApproveMicros),
   perDayUsd: usdFromMicros(config.grantPerDayMicros),
-  days: consentDays.find((days) => Number(days) >= config.grantDays) ?? "30",
+  days: String(config.grantDays),
 });
+
+/** The operator's own number stands among the usual ones. */
+const daysOffered = ({ grantDays }: McpConfig): readonly string[] =>
+  [...new Set([1, 7, 30, 90, 365, grantDays])].toSorted((one, other) => one - other).map(String);
 
 /** Somebody who signed in, and whom they are asked about. */
 interface ConsentVisit {
@@ -125,6 +129,7 @@ function show(
     toThisMachine: isLoopback(waiting.redirect.hostname),
     signedInAs: people.describe(key),
     asksToSpend: waiting.asksToSpend,
+    daysOffered: daysOffered(parts.config()),
     fields,
     problem,
   });
@@ -145,7 +150,7 @@ async function allow(visit: ConsentVisit, form: URLSearchParams, parts: ConsentP
     days: form.get("days") ?? "",
   };
   const spends = waiting.asksToSpend && fields.spend;
-  const spendPolicy = readPolicy(fields, spends, parts.clock.wallMs());
+  const spendPolicy = readPolicy(fields, spends, parts);
   if ("sentence" in spendPolicy) return show(visit, fields, parts, spendPolicy);
   const scopes: readonly GrantScope[] = spends ? ["tools:read", "tools:spend"] : ["tools:read"];
   const grantId = await letIn({ ...waiting, key, scopes, spendPolicy }, parts);
@@ -161,10 +166,14 @@ async function deny(waiting: Waiting, parts: ConsentParts): Promise<Response> {
 }
 
 /** What was written in the form, or a sentence about what cannot be used. */
-function readPolicy(fields: ConsentFields, spends: boolean, nowMs: number): SpendPolicy | ConsentProblem {
-  if (!consentDays.includes(fields.days))
+function readPolicy(
+  fields: ConsentFields,
+  spends: boolean,
+  { config, clock }: ConsentParts,
+): SpendPolicy | ConsentProblem {
+  if (!daysOffered(config()).includes(fields.days))
     return { field: "days", sentence: "Choose until when the client may come." };
-  const expiresAtMs = nowMs + Number(fields.days) * dayMs;
+  const expiresAtMs = clock.wallMs() + Number(fields.days) * dayMs;
   if (!spends) return { perCallMicros: 0n, perDayMicros: 0n, expiresAtMs };
   const perCallMicros = readUsd(fields.perCallUsd);
   const perDayMicros = readUsd(fields.perDayUsd);

@@ -11,6 +11,8 @@ export interface Consent {
   readonly toThisMachine: boolean;
   readonly signedInAs: string;
   readonly asksToSpend: boolean;
+  /** How many days the client may be let in for. */
+  readonly daysOffered: readonly string[];
   readonly fields: ConsentFields;
   readonly problem?: ConsentProblem | undefined;
 }
@@ -28,8 +30,6 @@ export interface ConsentFields {
   readonly perDayUsd: string;
   readonly days: string;
 }
-
-export const consentDays = ["1", "7", "30", "90", "365"];
 
 export const consentPage = (consent: Consent): SmallPage => ({
   title: `Let ${consent.clientName} in?`,
@@ -61,7 +61,7 @@ export const consentPage = (consent: Consent): SmallPage => ({
       </fieldset>
       <label for="days">Until</label>
       <select id="days" name="days" ${wrongIf(consent, "days")}>
-        ${consentDays.map(
+        ${consent.daysOffered.map(
           (days) =>
             html`<option value="${days}" ${days === consent.fields.days ? html`selected` : undefined}>
               ${days === "1" ? "1 day" : `${days} days`} from now
