@@ -1,6 +1,7 @@
 // The pages of signing in, met with a browser that keeps cookies: what they show, whose forms they take, and who is kept out.
 
 import { afterAll, describe, expect, test } from "bun:test";
+import { dayAndMinute } from "../../gateway/src/platform/clock.ts";
 import { askModern } from "../agents/agent-client.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { openDesk } from "./desk.ts";
@@ -292,6 +293,20 @@ describe("the pages", () => {
     await gateway.store.keys.revoke(revoked.keyId, Date.now());
     await gateway.store.keys.update(expired.keyId, { expiresAtMs: Date.now() - 1 });
     expect(await listed()).toEqual([owner.keyId]);
+  });
+
+  test("a client is listed with the key that it was let in with, and with the end that comes first", async () => {
+    const owner = await gateway.openAccount({ scope: "account", name: "owner" });
+    const endsAtMs = Date.now() + 3 * 86_400_000;
+    const ending = await gateway.issueKey(owner, { name: "laptop", expiresAtMs: endsAtMs });
+    await signInWith(gateway.url, ending.key);
+    const browser = createPerson(gateway.url, owner.key);
+    const { html } = await browser.submit(await browser.open("/oauth/grants"), {
+      action: "sign_in",
+      key: owner.key,
+    });
+    expect(html).toContain(`key “laptop” (…${ending.key.slice(-4)})`);
+    expect(html).toMatch(new RegExp(`Until</dt>\\s*<dd>${dayAndMinute(endsAtMs)}</dd>`));
   });
 
   test("a person ends what they granted, and only what is theirs", async () => {

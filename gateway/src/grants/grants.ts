@@ -39,6 +39,10 @@ export function lifeWithKey(grant: Grant, key: Mortal | undefined, nowMs: number
   return own === "active" && key ? lifeOf(key, nowMs) : own;
 }
 
+/** When it ends by itself: at its own time, or with the key where that is sooner. */
+export const expiryWithKeyMs = ({ spendPolicy }: Grant, key: Mortal | undefined): number =>
+  Math.min(spendPolicy.expiresAtMs, key?.expiresAtMs ?? Infinity);
+
 /** The grant behind a presented access token. A token may carry fewer scopes than its grant, never more. */
 export interface TokenGrant {
   readonly id: string;

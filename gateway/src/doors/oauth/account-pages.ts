@@ -2,7 +2,7 @@
 
 import { approvalPages } from "../../approvals/approval-page.ts";
 import type { ApprovalDecision } from "../../approvals/approvals.ts";
-import { lifeWithKey } from "../../grants/grants.ts";
+import { expiryWithKeyMs, lifeWithKey } from "../../grants/grants.ts";
 import type { Key } from "../../keys/keys.ts";
 import { sees, seesAccount } from "../../keys/seen-by.ts";
 import type { Store } from "../../store/store.ts";
@@ -59,7 +59,12 @@ export const answerGrants = (asked: PageRequest, parts: PageParts): Promise<Resp
         (one) => decidesOver(key, one) && lifeWithKey(one, keysById.get(one.keyId), nowMs) === "active",
       );
       const whose = seesAccount(key) ? `to the account of ${signedInAs}` : `with ${signedInAs}`;
-      return pageResponse(grantsPage({ csrf, grants: living, whose }));
+      const entries = living.map((one) => {
+        const letInWith = keysById.get(one.keyId);
+        const keyName = letInWith ? parts.people.describe(letInWith) : "a key";
+        return { grant: one, keyName, expiresAtMs: expiryWithKeyMs(one, letInWith) };
+      });
+      return pageResponse(grantsPage({ csrf, entries, whose }));
     },
   });
 

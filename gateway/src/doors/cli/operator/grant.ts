@@ -1,4 +1,4 @@
-import { lifeWithKey, type Grant } from "../../../grants/grants.ts";
+import { expiryWithKeyMs, lifeWithKey, type Grant } from "../../../grants/grants.ts";
 import { budgetWindowStartMs } from "../../../keys/budget-window.ts";
 import type { Store } from "../../../store/store.ts";
 import { usdFromMicros } from "../../../platform/money.ts";
@@ -81,7 +81,7 @@ async function grantJson(store: Store, grant: Grant, nowMs: number) {
     spent_today_micros_usd: Number(spentMicros),
     held_micros_usd: Number(heldMicros),
     created_at: isoTime(grant.createdAtMs),
-    expires_at: isoTime(Math.min(spendPolicy.expiresAtMs, key?.expiresAtMs ?? Infinity)),
+    expires_at: isoTime(expiryWithKeyMs(grant, key)),
     revoked_at: isoTimeOrNull(revokedAtMs ?? (state === "revoked" ? key?.revokedAtMs : undefined)),
   };
 }

@@ -5,24 +5,32 @@ import { usdFromMicros } from "../../../platform/money.ts";
 import { html } from "../../pages/html.ts";
 import type { SmallPage } from "../../pages/small-page.ts";
 
+interface Entry {
+  readonly grant: Grant;
+  /** The key that the person signed in with, in words. */
+  readonly keyName: string;
+  /** The grant's own end, or that of its key where it is sooner. */
+  readonly expiresAtMs: number;
+}
+
 interface Listed {
   readonly csrf: string;
-  readonly grants: readonly Grant[];
+  readonly entries: readonly Entry[];
   /** Where these clients come in, in words. */
   readonly whose: string;
 }
 
-export const grantsPage = ({ csrf, grants, whose }: Listed): SmallPage => ({
+export const grantsPage = ({ csrf, entries, whose }: Listed): SmallPage => ({
   title: "Your clients",
   body: html`<p>
       Clients that were let in ${whose}. What they and you have spent is under
       <a href="${accountPage}">your account</a>.
     </p>
     ${
-      grants.length === 0
+      entries.length === 0
         ? html`<p>There are none.</p>`
         : html`<ul class="entries">
-            ${grants.map((grant) => entryOf(grant, csrf))}
+            ${entries.map((entry) => entryOf(entry, csrf))}
           </ul>`
     }
     <form method="post">
@@ -31,12 +39,15 @@ export const grantsPage = ({ csrf, grants, whose }: Listed): SmallPage => ({
     </form>`,
 });
 
-const entryOf = ({ id, clientName, redirectHost, scopes, spendPolicy, createdAtMs }: Grant, csrf: string) =>
-  html`<li>
+const entryOf = ({ grant, keyName, expiresAtMs }: Entry, csrf: string) => {
+  const { id, clientName, redirectHost, scopes, spendPolicy, createdAtMs } = grant;
+  return html`<li>
     <p><strong>${clientName}</strong></p>
     <dl>
       <dt>Returns to</dt>
       <dd>${redirectHost}</dd>
+      <dt>Let in with</dt>
+      <dd>${keyName}</dd>
       <dt>May</dt>
       <dd>
         ${
@@ -48,7 +59,7 @@ const entryOf = ({ id, clientName, redirectHost, scopes, spendPolicy, createdAtM
       <dt>Since</dt>
       <dd>${dayAndMinute(createdAtMs)}</dd>
       <dt>Until</dt>
-      <dd>${dayAndMinute(spendPolicy.expiresAtMs)}</dd>
+      <dd>${dayAndMinute(expiresAtMs)}</dd>
     </dl>
     <form method="post">
       <input type="hidden" name="csrf" value="${csrf}" />
@@ -56,3 +67,4 @@ const entryOf = ({ id, clientName, redirectHost, scopes, spendPolicy, createdAtM
       <button name="action" value="revoke" aria-label="End ${clientName}">End</button>
     </form>
   </li>`;
+};
