@@ -167,12 +167,13 @@ test("a snapshot outlives its source, stale and with its own time, also through 
   expect(await read(gateway)).toEqual(stale);
   await gateway.close();
 
-  const hangs = Promise.withResolvers<Response>();
-  state.answer = () => hangs.promise;
+  const hangs = Promise.withResolvers<void>();
+  // It is asked again while it hangs, and each request is given an answer of its own.
+  state.answer = () => hangs.promise.then(() => new Response("gone", { status: 404 }));
   const hanging = await openTestGateway({ folder, config: configOf(url) });
   await until(async () => (await read(hanging)).status === 200);
   expect(await read(hanging)).toEqual(stale);
-  hangs.resolve(new Response("gone", { status: 404 }));
+  hangs.resolve();
   await hanging.close();
 
   state.answer = () => new Response("gone", { status: 404 });
