@@ -33,7 +33,7 @@ export interface Store {
   readonly auditor: Auditor;
   /** Ties the data to the installation's secret: false when it was written under another one. */
   readonly claimSecret: (fingerprint: string) => Promise<boolean>;
-  /** Refuses when the store cannot be read; what readiness asks. */
+  /** Refuses when the store cannot be read, or has stopped taking writes; what readiness asks. */
   readonly ping: () => Promise<void>;
   readonly close: () => Promise<void>;
 }

@@ -146,6 +146,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     ping: async () => {
       db.query("SELECT 1").get();
       if (!hasRoom(ballast)) throw new StoreFull();
+      await commits.checkTurns();
     },
     close: async () => {
       // Whatever is queued before this is written before the file is closed.

@@ -208,6 +208,21 @@ describe("the store", () => {
     await again.close();
   });
 
+  const told = (error: unknown): unknown => error;
+
+  test("is not ready once a write has waited in vain, until another would get its turn, whether or not one comes", async () => {
+    const path = newPath();
+    const store = openSqliteStore({ path, patienceMs: 20 });
+    const blocker = block(path);
+    // Somebody else may write for a moment, which nobody has suffered from yet.
+    await store.ping();
+    expect(await store.accounts.create(account("acc_1")).catch(told)).toBeInstanceOf(StoreBusy);
+    expect(await store.ping().catch(told)).toBeInstanceOf(StoreBusy);
+    blocker.run("ROLLBACK");
+    await store.ping();
+    await store.close();
+  });
+
   test("500 writes at once take no more than two commits", async () => {
     const commits: number[] = [];
     const store = openSqliteStore({ path: newPath(), onCommit: (writes) => void commits.push(writes) });

@@ -20,6 +20,8 @@ export interface GroupCommit {
   ) => Promise<Result>;
   /** Joins the next transaction without anybody waiting for it; begins one of its own only when none comes for a while. */
   readonly ride: (write: Rider) => void;
+  /** Fails with StoreBusy as long as another process keeps the file from writes of which one has waited in vain. */
+  readonly checkTurns: () => Promise<void>;
 }
 
 interface Parts extends TransactionParts {
@@ -54,8 +56,17 @@ const busyRetryMs = 5;
 
 export function createGroupCommit(parts: Parts): GroupCommit {
   const { patienceUsualMs = patienceOfCallersMs } = parts;
+  /** A write had to be refused for want of a turn, and there was none since. */
+  let isKeptOut = false;
+  const noteTurn = (): void => {
+    isKeptOut = false;
+    parts.afterBegin();
+  };
   const pace = new DiskPace(parts.monotonicMs);
-  const { commit, commitUnsynced, commitOneByOne } = createBatchCommit(parts, pace);
+  const { commit, commitUnsynced, commitOneByOne } = createBatchCommit(
+    { ...parts, afterBegin: noteTurn },
+    pace,
+  );
   let queue: QueuedWrite[] = [];
   let riders: Rider[] = [];
   let state: State = "idle";
@@ -63,7 +74,6 @@ export function createGroupCommit(parts: Parts): GroupCommit {
   let turns = 0;
   let queuedBefore = 0;
   let riderTimer: NodeJS.Timeout | undefined;
-
   const runWith: GroupCommit["runWith"] = (argument, write, patienceMs = patienceUsualMs) => {
     const queued = new PromisedWrite(argument, write, patienceMs);
     queue.push(queued);
@@ -165,6 +175,7 @@ export function createGroupCommit(parts: Parts): GroupCommit {
     const nowMs = parts.monotonicMs();
     queue = [...batch.writes, ...queue].filter((write) => {
       if (!write.isLate(nowMs)) return true;
+      isKeptOut = true;
       write.fail(new StoreBusy());
       return false;
     });
@@ -173,5 +184,12 @@ export function createGroupCommit(parts: Parts): GroupCommit {
     setTimeout(commitNext, busyRetryMs);
   };
 
-  return { run: (write, patienceMs) => runWith(undefined, write, patienceMs), runWith, ride };
+  const run: GroupCommit["run"] = (write, patienceMs) => runWith(undefined, write, patienceMs);
+
+  // Where nobody writes any more, because everybody was told to stay away, only a try shows that there are turns again.
+  const checkTurns = async (): Promise<void> => {
+    if (isKeptOut) await run(() => {}, 0);
+  };
+
+  return { run, runWith, ride, checkTurns };
 }
