@@ -60,7 +60,7 @@ const common = {
     body: { contents: [{ role: "user", parts: [{ text: "Say hello." }] }] },
   },
   ...conversations("gemini"),
-  limits: { slot: "streaming", rpm: { group: "generateContent", limit: requestsPerMinute } },
+  limits: { rpm: { group: "generateContent", limit: requestsPerMinute } },
   price: {
     kind: "per_token",
     modelKind: "chat",
@@ -107,4 +107,5 @@ export const streamGenerateContent = defineOperation({
   response: z.array(generatedContent),
   example: { ...common.example, query: { alt: "sse" } },
   streams: () => true,
+  limits: { ...common.limits, slot: "streaming" },
 });

@@ -33,6 +33,15 @@ describe("GET /v1/limits and applications for more", () => {
     });
   });
 
+  test("slots are shown for what takes them: of the Gemini dialect the stream alone", async () => {
+    const account = await tollgate.openAccount();
+    const { limits } = await json<{ limits: { name: string; applies_to: readonly string[] }[] }>(
+      tollgate.call(account, "/v1/limits"),
+    );
+    const slots = limits.find(({ name }) => name === "concurrency")?.applies_to ?? [];
+    expect(slots.filter((id) => id.includes("generate_content"))).toEqual(["models.stream_generate_content"]);
+  });
+
   test("an approved application binds within seconds: Growth, or figures of its own", async () => {
     const account = await tollgate.openAccount({ tier: "free" });
     const filed = await tollgate.post(account, "/v1/limits/requests", {
