@@ -23,6 +23,7 @@ import type { Secrets } from "./keys/secrets.ts";
 import type { Store } from "./store/store.ts";
 import type { PlatformClient } from "./links/platform-client.ts";
 import type { Limiter } from "./limits/limiter.ts";
+import { exampleCostMicros } from "./offer/examples/example-cost.ts";
 import { exampleRequest, type ExampleRequest } from "./offer/examples/example-request.ts";
 import { firstCall } from "./offer/examples/first-call.ts";
 import type { Offer } from "./offer/offer.ts";
@@ -33,6 +34,7 @@ import type { Clock } from "./platform/clock.ts";
 import { ConfigError } from "./platform/config-error.ts";
 import type { Log } from "./platform/log.ts";
 import type { Metrics } from "./platform/metrics.ts";
+import type { Micros } from "./platform/money.ts";
 import { reloadOffer } from "./reload-offer.ts";
 
 export interface ServeParts {
@@ -188,7 +190,7 @@ async function greet(parts: ServeParts, { gateway, config, addresses, listensOn 
     listensOn: settings.baseUrl === undefined ? undefined : listensOn,
     newKey,
     sandbox: config.sandbox !== "off",
-    firstCall: exampleOf(gateway.offer()),
+    firstCall: payableExample(gateway.offer(), config.signupCreditMicros),
   });
   parts.greet(words, { address: baseUrl, ...(await ownerOf(newKey, parts)) });
   parts.metrics.gauge("tollgate_build_info", () => [[{ version }, 1]]);
@@ -216,9 +218,12 @@ async function ownerOf(
   return { account_id: owner?.accountId, key_id: owner?.keyId, key };
 }
 
-function exampleOf(offer: Offer): ExampleRequest | undefined {
+/** Nobody is shown a first call that their credit does not cover: it would be refused as pasted. */
+function payableExample(offer: Offer, creditMicros: Micros): ExampleRequest | undefined {
   const first = firstCall(offer);
-  return first && exampleRequest(first, offer.names);
+  const request = first && exampleRequest(first, offer.names);
+  if (!request) return undefined;
+  return (exampleCostMicros(first, request) ?? 0n) > creditMicros ? undefined : request;
 }
 
 /** Lets nobody new in, and what runs come to its end. */

@@ -170,6 +170,13 @@ describe("the first start", () => {
     expect(none.greeting.split("\n").filter((line) => line.startsWith("curl "))).toHaveLength(2);
   });
 
+  test("shows no call that the new account cannot pay for", async () => {
+    const { greeting } = await start({ config: "signup_credit_usd: 0" });
+    const commands = greeting.split("\n").filter((line) => line.startsWith("curl "));
+    expect(commands).toHaveLength(2);
+    expect(commands.join("\n")).not.toContain("/v1/chat/completions");
+  });
+
   test("makes its secret for the owner's eyes only, and another secret is a clear error", async () => {
     const first = await start({ config });
     expect(statSync(join(folder, "secret")).mode & 0o777).toBe(0o600);

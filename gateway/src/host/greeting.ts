@@ -7,7 +7,7 @@ interface Greeted {
   readonly listensOn: string | undefined;
   readonly newKey: string | undefined;
   readonly sandbox: boolean;
-  /** A paid call that can be made here; undefined when nothing is sold yet. */
+  /** A paid call that can be made here; undefined when nothing is sold yet that the new account can pay for. */
   readonly firstCall: ExampleRequest | undefined;
 }
 
