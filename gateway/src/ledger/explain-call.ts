@@ -24,6 +24,10 @@ function whyReleased({ outcome, httpStatus, attempts }: CallRecord): string {
   if (outcome === "unknown" && last === gatewayStopped) {
     return "The gateway stopped before an answer had come, so it is not known whether the upstream did the work. Nothing was charged and the hold was released.";
   }
+  // Only a task is released after an answer without a status of its end: it was created, or nobody could read whether.
+  if (outcome === "unknown" && last === "answered") {
+    return "The provider took the task, or answered in a way that cannot be read, and never said how it ended. Nothing was charged and the hold was released.";
+  }
   if (outcome === "unknown") {
     return "No answer came back, so it is not known whether the upstream did the work. Nothing was charged and the hold was released.";
   }

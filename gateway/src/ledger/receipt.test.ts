@@ -107,6 +107,14 @@ describe("a call that was released without anybody knowing how it ended", () => 
     expect(explained(cut)).toStartWith("The gateway stopped before an answer had come, so it is not known");
   });
 
+  test("was begun where its vendor took the task and never said how it ended", () => {
+    const openEnded = { ...released, httpStatus: undefined, attempts: [attempt("answered", 200)] };
+    expect(explained(openEnded)).toBe(
+      "The provider took the task, or answered in a way that cannot be read, and never said how it ended. " +
+        "Nothing was charged and the hold was released.",
+    );
+  });
+
   test("was answered where its end could not be booked", () => {
     expect(explained({ ...released, attempts: [attempt("answered", 200)] })).toBe(
       "The upstream answered, but the end of the call could not be booked, so the caller was not given the answer. " +
