@@ -44,6 +44,23 @@ test("one sign-in serves the account and the clients, and so does one sign-out",
   expect((await browser.open("/oauth/grants")).html).toContain('name="key"');
 });
 
+test("a cookie that somebody kept is worth nothing once its person signed out, on any page", async () => {
+  const { browser, page } = await signedIn(single);
+  const kept = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  const readsWith = async (path: string): Promise<boolean> => {
+    const answer = await fetch(gateway.url + path, { headers: { cookie: kept, accept: "text/html" } });
+    return !(await answer.text()).includes('name="key"');
+  };
+  expect(await readsWith("/account")).toBe(true);
+  await browser.submit(page, { action: "sign_out" });
+  expect(await readsWith("/account")).toBe(false);
+  expect(await readsWith("/oauth/grants")).toBe(false);
+  // Who signs in again is somebody new, also in the same browser.
+  const again = await browser.submit(await browser.open("/account"), { action: "sign_in", key: single.key });
+  expect(again.html).not.toContain('name="key"');
+  expect(await readsWith("/account")).toBe(false);
+});
+
 test("whoever signs in or out on the way to some calls or a file arrives there with everything they asked for", async () => {
   const today = new Date().toISOString().slice(0, 10);
   const file = await signedIn(single, `/account/calls.csv?from=${today}&to=${today}`);

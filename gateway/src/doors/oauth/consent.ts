@@ -63,7 +63,7 @@ export async function answerConsent(asked: PageRequest, parts: ConsentParts): Pr
     case "sign_in":
       return signIn(asked, person, fields.get("key") ?? "", about, parts);
     case "sign_out":
-      return signOut(asked, parts);
+      return signOut(asked, person, parts);
     case "deny":
       return deny(waiting, parts);
     case "allow":

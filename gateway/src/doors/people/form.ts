@@ -86,8 +86,8 @@ export async function signIn(
   return backToPage(asked, parts.people.cookie(parts.people.signedIn(key, secret)));
 }
 
-export const signOut = (asked: PageRequest, { people }: FormParts): Response =>
-  backToPage(asked, people.cookie(people.signedOut()));
+export const signOut = async (asked: PageRequest, person: Person, { people }: FormParts): Promise<Response> =>
+  backToPage(asked, people.cookie(await people.signOut(person)));
 
 const backToPage = ({ path, search }: PageRequest, cookie: string): Response =>
   new Response(null, {

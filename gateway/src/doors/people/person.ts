@@ -29,6 +29,10 @@ interface Parts {
 /** Long enough to answer a few questions in a row, short enough for a browser left open. */
 const signedInMs = 60 * 60_000;
 
+/** What the store is told of a sign-in that its person ended. */
+const leftKind = "LeftBrowser";
+const nothing = new Uint8Array();
+
 export interface People {
   readonly read: (request: Request) => Promise<Person>;
   /** The key behind what was typed, when it lives. */
@@ -37,7 +41,8 @@ export interface People {
   readonly cookie: (person: Person) => string;
   /** A fresh identity at sign-in, so that nobody can plant one beforehand. */
   readonly signedIn: (key: Key, typed: string) => Person;
-  readonly signedOut: () => Person;
+  /** From now on nobody is known by the cookie that remembered them, whoever kept it; the browser is a new one. */
+  readonly signOut: (person: Person) => Promise<Person>;
   /** Ties a form to the browser it was shown in and to what it is for. */
   readonly csrf: (person: Person, purpose: string) => string;
   readonly isCsrf: (person: Person, purpose: string, presented: string) => boolean;
@@ -59,16 +64,19 @@ export function createPeople({ store, secrets, clock, randomBytes, encrypted }: 
   const csrf = ({ browserId }: Person, purpose: string): string =>
     new Bun.CryptoHasher("sha256", csrfKey).update(`${browserId} ${purpose}`).digest("hex");
 
-  const signedOut = (): Person => ({ browserId: newBrowserId(), key: undefined, last4: undefined });
+  const newcomer = (): Person => ({ browserId: newBrowserId(), key: undefined, last4: undefined });
+
+  const hasLeft = async (browserId: string): Promise<boolean> =>
+    (await store.signIns.find(leftKind, secrets.hashKey(browserId), clock.wallMs())) !== undefined;
 
   return {
     read: async (request) => {
       const opened = openCookie(request, cookieName, sealing);
-      if (!opened) return signedOut();
+      if (!opened) return newcomer();
       const { browserId, keyId, last4, untilMs } = opened;
       const stays = keyId !== undefined && untilMs > clock.wallMs();
       const key = stays ? live(await store.keys.find(keyId)) : undefined;
-      return key && hasSecret(key, last4)
+      return key && hasSecret(key, last4) && !(await hasLeft(browserId))
         ? { browserId, key, last4 }
         : { browserId, key: undefined, last4: undefined };
     },
@@ -85,7 +93,21 @@ export function createPeople({ store, secrets, clock, randomBytes, encrypted }: 
       return `${cookieName}=${sealed}; ${rest}; Max-Age=${signedInMs / 1000}`;
     },
     signedIn: (key, typed) => ({ browserId: newBrowserId(), key, last4: typed.slice(-4) }),
-    signedOut,
+    signOut: async ({ browserId, key }) => {
+      const nowMs = clock.wallMs();
+      const left = {
+        kind: leftKind,
+        idHash: secrets.hashKey(browserId),
+        grantId: undefined,
+        scope: undefined,
+        audience: undefined,
+        sealed: nothing,
+        // No cookie that was given so far lasts longer.
+        expiresAtMs: nowMs + signedInMs,
+      };
+      if (key) await store.signIns.put(left, nowMs);
+      return newcomer();
+    },
     csrf,
     isCsrf: (person, purpose, presented) => isSameSecret(presented, csrf(person, purpose)),
     describe: (key) => `key “${key.name}” (…${key.secrets[0]?.last4 ?? ""})`,

@@ -27,7 +27,7 @@ export async function withPerson(
   const fields = form?.fields ?? new URLSearchParams();
   const action = posted ? (fields.get("action") ?? "") : undefined;
   if (action === "sign_in") return signIn(asked, person, fields.get("key") ?? "", page, parts);
-  if (action === "sign_out") return signOut(asked, parts);
+  if (action === "sign_out") return signOut(asked, person, parts);
   if (!person.key) return askForKey(asked, person, page, parts);
   return page.show({
     key: person.key,
