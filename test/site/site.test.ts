@@ -360,6 +360,39 @@ test("what is not on offer is not shown", async () => {
   }
 });
 
+test("a small offer is described as what it is: counted in words that fit, with no client that could call nothing", async () => {
+  const tellsOf = async (protocol: string): Promise<string[]> => {
+    const vendor = `{ protocol: ${protocol}, url: "http://127.0.0.1:9", key: vendor-key-000 }`;
+    const small = await openTestGateway({ config: `sandbox: off\nupstreams: { only: ${vendor} }` });
+    try {
+      const pages = ["/", "/index.md", "/llms.txt", "/quickstart", "/quickstart.md"];
+      return await Promise.all(pages.map(async (path) => (await fetch(small.url + path)).text()));
+    } finally {
+      await small.close();
+    }
+  };
+  const reranking = await tellsOf("jina");
+  for (const page of reranking.slice(0, 3)) expect(page).toContain("One bearer key opens 1 model. You can");
+  for (const page of reranking)
+    expect(page).not.toMatch(/three dialects|their dialects| SDK|Official|data operation/);
+  expect(reranking[1]).toContain("curl and MCP clients.");
+  const data = await tellsOf("financialdatasets");
+  for (const page of data.slice(0, 3))
+    expect(page).toContain("One bearer key opens 1 data operation. You can");
+});
+
+test("the landing page and llms.txt announce each SDK that the quick start has a part for", async () => {
+  const parts = [...(await words("/quickstart.md")).matchAll(/^## (.* SDK)$/gm)].map(
+    ([, title = ""]) => title,
+  );
+  expect(parts.length).toBe(4);
+  for (const path of ["/", "/index.md", "/llms.txt"]) {
+    const page = await words(path);
+    expect([path, parts.filter((title) => !page.includes(title))]).toEqual([path, []]);
+    expect(page).toMatch(/\d+ models \(\d+ for conversation, in three dialects\) and \d+ data operations/);
+  }
+});
+
 test("the cap that the quick start shows lets its example through, and only what can be repeated is said to be", async () => {
   const vendor = await openFinancialDatasetsDouble({ key: "fd-key-000000" });
   const dear = await openTestGateway({

@@ -1,9 +1,10 @@
 import { accountPage } from "../../config/addresses.ts";
 import { dayOf } from "../../platform/utc-day.ts";
 import type { UsageReport } from "../../usage/usage-report.ts";
+import { counted, grouped } from "../pages/counted.ts";
 import { html, type Html } from "../pages/html.ts";
 import { accountTable } from "./table.ts";
-import { counted, grouped, microsAsUsd } from "./words.ts";
+import { microsAsUsd } from "./words.ts";
 
 type Bucket = UsageReport["buckets"][number];
 

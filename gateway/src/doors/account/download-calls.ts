@@ -7,12 +7,13 @@ import { usdFromMicros } from "../../platform/money.ts";
 import { dayOf, secondsPerDay } from "../../platform/utc-day.ts";
 import { tokenTotals } from "../../prices/quantities.ts";
 import { reportDaysMax, type UsageWindow } from "../../usage/usage-report.ts";
+import { grouped } from "../pages/counted.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import { errorPage } from "../people/message-page.ts";
 import { backToCalls } from "./calls-page.ts";
 import { keyNames } from "./key-names.ts";
 import type { Reader } from "./reader.ts";
-import { readDayStartMs, grouped } from "./words.ts";
+import { readDayStartMs } from "./words.ts";
 
 /** Some megabytes, which are put together while others are served. */
 const callsMax = 50_000;

@@ -4,12 +4,13 @@ import type { BalanceReport, SelfService, BudgetReport, LimitReport } from "../.
 import { dayAndMinute } from "../../platform/clock.ts";
 import type { UsageByGroup } from "../../usage/usage-by-group.ts";
 import type { UsageFigures, UsageReport } from "../../usage/usage-report.ts";
+import { counted, grouped } from "../pages/counted.ts";
 import { html, type Html } from "../pages/html.ts";
 import type { AccountPage } from "./account-layout.ts";
 import { dayChart } from "./day-chart.ts";
 import { accountTable } from "./table.ts";
 import { callsReadMax, type CallsApart, type KeySpent } from "./take-usage-apart.ts";
-import { counted, grouped, microsAsUsd } from "./words.ts";
+import { microsAsUsd } from "./words.ts";
 
 export type Spent = Pick<UsageFigures, "requests" | "failed_requests" | "charged_micros_usd">;
 

@@ -1,10 +1,11 @@
 import { accountPage } from "../../config/addresses.ts";
 import type { Receipt } from "../../ledger/receipt.ts";
+import { grouped } from "../pages/counted.ts";
 import { html, type Html } from "../pages/html.ts";
 import type { AccountPage } from "./account-layout.ts";
 import { outcomeOf } from "./calls-page.ts";
 import { accountTable } from "./table.ts";
-import { grouped, moment, microsAsUsd } from "./words.ts";
+import { moment, microsAsUsd } from "./words.ts";
 
 const calls = `${accountPage}/calls`;
 

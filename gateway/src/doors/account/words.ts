@@ -1,4 +1,4 @@
-// How figures and times are written on these pages.
+// How money and times are written on these pages.
 
 import { usdFromMicros } from "../../platform/money.ts";
 import { secondsPerDay } from "../../platform/utc-day.ts";
@@ -6,12 +6,6 @@ import { html, type Html } from "../pages/html.ts";
 
 /** Reports carry whole micros as numbers; they are written out exactly. */
 export const microsAsUsd = (micros: number): string => `${usdFromMicros(BigInt(micros))} USD`;
-
-export const counted = (count: number, one: string, many = `${one}s`): string =>
-  `${grouped(count)} ${count === 1 ? one : many}`;
-
-/** 1234567 is read wrongly, 1,234,567 is not. */
-export const grouped = (count: number): string => String(count).replaceAll(/\B(?=(\d{3})+$)/g, ",");
 
 /** The first moment of a UTC day as forms write it; undefined for what is none. */
 export function readDayStartMs(day: string): number | undefined {

@@ -1,12 +1,15 @@
 import { firstCall } from "../../../offer/examples/first-call.ts";
 import { listModels } from "../../../offer/list-models.ts";
 import type { Offer } from "../../../offer/offer.ts";
+import { isSold } from "../../../operation/operation.ts";
+import { counted, grouped } from "../../pages/counted.ts";
 import { html, type Html } from "../../pages/html.ts";
 import { blocksMarkdown } from "./blocks-markdown.ts";
 import { codeHtml, inline } from "./blocks-html.ts";
 import { code, heading, text, type Block } from "./blocks.ts";
 import { exampleCurl } from "./example-call.ts";
 import type { Material, Page } from "./page.ts";
+import { quickstartClients } from "./quickstart-page.ts";
 
 /** What this is, in plain words, and the first call. */
 export function landingPage(material: Material): Page {
@@ -75,31 +78,34 @@ const promiseHtml =
     </section>`;
 
 export function leadOf(offer: Offer): string {
-  const models = listModels(offer);
-  const conversing = models.filter(({ kind }) => kind === "chat").length;
-  const data = [...offer.operations.values()].filter(({ operation }) => operation.category === "data").length;
+  const models = listModels(offer).length;
+  const conversing = countConversing(offer);
+  const data = [...offer.operations.values()].filter(
+    ({ operation }) => operation.category === "data" && isSold(operation),
+  ).length;
+  const dialects = conversing > 0 ? ` (${grouped(conversing)} for conversation, in three dialects)` : "";
   const goods = [
-    ...(models.length > 0
-      ? [`${models.length} models (${conversing} for conversation, in three dialects)`]
-      : []),
-    ...(data > 0 ? [`${data} data operations`] : []),
+    ...(models > 0 ? [`${counted(models, "model")}${dialects}`] : []),
+    ...(data > 0 ? [counted(data, "data operation")] : []),
   ];
   return `Tollgate is a metered API gateway. ${goods.length > 0 ? `One bearer key opens ${goods.join(" and ")}. ` : ""}You can ask what a call costs before you make it, cap it, repeat it safely, and read its receipt afterwards.`;
 }
 
-const promisesOf = ({ names: { provider } }: Offer): readonly Promised[] => [
+const countConversing = (offer: Offer): number =>
+  listModels(offer).filter(({ kind }) => kind === "chat").length;
+
+const promisesOf = (offer: Offer): readonly Promised[] => [
   {
     title: "One key",
-    words:
-      "The same bearer key for every vendor. Official OpenAI, Anthropic and Google clients work as they are; any model that converses can be called in any of their dialects.",
+    words: `The same bearer key for every vendor.${countConversing(offer) > 0 ? ` ${dialectWords}` : ""}`,
   },
   {
     title: "A quote before spending",
-    words: `Send \`X-${provider}-Cost-Mode: quote\` with a call and you get its price instead of its result. Quotes are free.`,
+    words: `Send \`X-${offer.names.provider}-Cost-Mode: quote\` with a call and you get its price instead of its result. Quotes are free.`,
   },
   {
     title: "Caps that hold",
-    words: `\`X-${provider}-Max-Price-USD\` caps a call, a budget caps a key. The most a call can cost is set aside before it leaves; what does not fit is refused.`,
+    words: `\`X-${offer.names.provider}-Max-Price-USD\` caps a call, a budget caps a key. The most a call can cost is set aside before it leaves; what does not fit is refused.`,
   },
   {
     title: "Safe to repeat",
@@ -118,11 +124,14 @@ const promisesOf = ({ names: { provider } }: Offer): readonly Promised[] => [
   },
 ];
 
-const doorsOf = ({ addresses }: Material): readonly (Promised & { readonly path: string })[] => [
+const dialectWords =
+  "Official OpenAI, Anthropic and Google clients work as they are; any model that converses can be called in any of their dialects.";
+
+const doorsOf = (material: Material): readonly (Promised & { readonly path: string })[] => [
   {
     path: "/quickstart",
     title: "Quick start",
-    words: "curl, the OpenAI, Anthropic, Google and Vercel SDKs, and MCP clients.",
+    words: `${quickstartClients(material)}.`,
   },
   { path: "/prices", title: "Prices", words: "Every operation and every model, searchable." },
   {
@@ -134,7 +143,7 @@ const doorsOf = ({ addresses }: Material): readonly (Promised & { readonly path:
   {
     path: "/quickstart#mcp",
     title: "Agents",
-    words: `An MCP server at ${addresses.mcpUrl}, with caps on what an agent may spend.`,
+    words: `An MCP server at ${material.addresses.mcpUrl}, with caps on what an agent may spend.`,
   },
   {
     path: "/llms.txt",

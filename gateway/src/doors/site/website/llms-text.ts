@@ -1,9 +1,11 @@
 import { leadOf } from "./landing-page.ts";
 import type { Material } from "./page.ts";
 import { categories, sentence, sorted } from "./price-tables.ts";
+import { quickstartClients } from "./quickstart-page.ts";
 
 /** The map of the site for language models, in the form of llmstxt.org. */
-export function llmsText({ offer, addresses, twinLink }: Material): string {
+export function llmsText(material: Material): string {
+  const { offer, addresses, twinLink } = material;
   const { baseUrl, mcpUrl } = addresses;
   const { provider } = offer.names;
   return [
@@ -16,7 +18,7 @@ export function llmsText({ offer, addresses, twinLink }: Material): string {
     "## Start",
     "",
     `- [What this is](${twinLink("/")})`,
-    `- [Quick start](${twinLink("/quickstart")}): curl, SDKs, MCP clients`,
+    `- [Quick start](${twinLink("/quickstart")}): ${quickstartClients(material)}`,
     `- [Prices](${twinLink("/prices")}): every operation, model and limit; \`?q=\` searches`,
     `- [OpenAPI version](${twinLink("/api/contracts/version")}): the hash under which \`/api/contracts/source?hash=…&bundled=1\` has the contract`,
     `- [Account and usage as OpenAPI 3.0.3](${twinLink("/openapi/account.json")})`,

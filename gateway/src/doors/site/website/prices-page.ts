@@ -1,3 +1,4 @@
+import { counted } from "../../pages/counted.ts";
 import { html, type Html } from "../../pages/html.ts";
 import { tableHtml, type LinkTo } from "./blocks-html.ts";
 import { blocksMarkdown } from "./blocks-markdown.ts";
@@ -66,7 +67,7 @@ const about =
 const isSearch = ({ words, category }: Search): boolean => words !== "" || category !== undefined;
 
 const foundWords = (operations: number, models: number): string =>
-  `${operations} ${operations === 1 ? "operation" : "operations"}, ${models} ${models === 1 ? "model" : "models"}.`;
+  `${counted(operations, "operation")}, ${counted(models, "model")}.`;
 
 const searchForm = ({ words, category }: Search, action: string): Html =>
   html`<form class="search" role="search" action="${action}" method="get">

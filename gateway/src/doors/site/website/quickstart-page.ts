@@ -11,7 +11,7 @@ import { code, heading, text, type Block } from "./blocks.ts";
 import { exampleCurl } from "./example-call.ts";
 import { mcpSnippets } from "./mcp-snippets.ts";
 import type { Material, Page } from "./page.ts";
-import { clientSnippets, type ClientSnippets } from "./snippets.ts";
+import { clientSnippets, sdkSnippets, type ClientSnippets } from "./snippets.ts";
 
 /** From a key to a paid call, in the reader's own language. */
 export function quickstartPage(material: Material): Page {
@@ -34,12 +34,13 @@ export function quickstartPage(material: Material): Page {
       ],
     },
   ];
+  const about = aboutFor(material);
   const blocks = parts.flatMap(({ id, title, blocks: own }) => [heading(title, id), ...own]);
   return {
     path: "/quickstart",
     section: "quickstart",
     title: "Quick start",
-    description: "The first call with curl, the official SDKs, and MCP clients.",
+    description: `The first call with ${quickstartClients(material)}.`,
     markdown: `${about}\n\n${blocksMarkdown(blocks, twinLink)}`,
     main: html`<div class="page">
       <h1>Quick start</h1>
@@ -54,14 +55,22 @@ export function quickstartPage(material: Material): Page {
   };
 }
 
+/** Whom the page is for, in words: only clients that can call something that is on offer. */
+export const quickstartClients = (material: Material): string =>
+  new Intl.ListFormat("en-US").format([
+    "curl",
+    ...sdkSnippets(material).map(({ title }) => `the ${title}`),
+    "MCP clients",
+  ]);
+
 interface Part {
   readonly id: string;
   readonly title: string;
   readonly blocks: readonly Block[];
 }
 
-const about =
-  "Everything works with one key. Official clients need two settings changed: the address and the key.";
+const aboutFor = (material: Material): string =>
+  `Everything works with one key.${sdkSnippets(material).length > 0 ? " Official clients need two settings changed: the address and the key." : ""}`;
 
 const partOf = ({ title, blocks }: ClientSnippets): Part => ({
   id: title.toLowerCase().replaceAll(/[^a-z]+/g, "-"),

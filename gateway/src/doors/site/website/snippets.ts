@@ -1,6 +1,7 @@
 import type { Material } from "./page.ts";
 import { code, text, type Block } from "./blocks.ts";
 import { exampleModel } from "../../../offer/examples/example-request.ts";
+import type { Offer } from "../../../offer/offer.ts";
 
 /** How each official client is pointed at this gateway; only clients whose operation is on offer. */
 export interface ClientSnippets {
@@ -8,20 +9,18 @@ export interface ClientSnippets {
   readonly blocks: readonly Block[];
 }
 
-export function clientSnippets({ offer, addresses: { baseUrl } }: Material): ClientSnippets[] {
-  const modelFor = (operationId: string): string | undefined => {
-    const offered = offer.operations.get(operationId);
-    return offered && exampleModel(offered);
-  };
-  const openai = modelFor("chat.completions.create");
-  const anthropic = modelFor("messages.create");
-  const google = modelFor("models.generate_content");
+export const clientSnippets = (material: Material): ClientSnippets[] => [
+  ...sdkSnippets(material),
+  ...appSnippets(material),
+];
+
+export function sdkSnippets({ offer, addresses: { baseUrl } }: Material): ClientSnippets[] {
+  const { openai, anthropic, google } = modelsByDialect(offer);
   return [
     ...(openai === undefined ? [] : [openaiSnippets(baseUrl, openai)]),
     ...(anthropic === undefined ? [] : [anthropicSnippets(baseUrl, anthropic)]),
     ...(google === undefined ? [] : [googleSnippets(baseUrl, google)]),
     ...(openai === undefined ? [] : [vercelSnippets(baseUrl, openai)]),
-    ...appSnippets(baseUrl, { openai, anthropic, google }),
   ];
 }
 
@@ -165,14 +164,9 @@ console.log(text);`,
   ],
 });
 
-interface ModelsByDialect {
-  readonly openai: string | undefined;
-  readonly anthropic: string | undefined;
-  readonly google: string | undefined;
-}
-
 /** Programs that people use as they are: each reads the two settings from somewhere else. */
-function appSnippets(baseUrl: string, { openai, anthropic, google }: ModelsByDialect): ClientSnippets[] {
+function appSnippets({ offer, addresses: { baseUrl } }: Material): ClientSnippets[] {
+  const { openai, anthropic, google } = modelsByDialect(offer);
   const blocks: Block[] = [];
   if (anthropic !== undefined) {
     blocks.push(
@@ -207,4 +201,22 @@ gemini --model ${google}`,
     );
   }
   return blocks.length === 0 ? [] : [{ title: "Apps", blocks }];
+}
+
+interface ModelsByDialect {
+  readonly openai: string | undefined;
+  readonly anthropic: string | undefined;
+  readonly google: string | undefined;
+}
+
+function modelsByDialect({ operations }: Offer): ModelsByDialect {
+  const modelFor = (operationId: string): string | undefined => {
+    const offered = operations.get(operationId);
+    return offered && exampleModel(offered);
+  };
+  return {
+    openai: modelFor("chat.completions.create"),
+    anthropic: modelFor("messages.create"),
+    google: modelFor("models.generate_content"),
+  };
 }
