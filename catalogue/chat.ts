@@ -1,4 +1,6 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import type { LimitWord } from "../gateway/src/operation/limit-word.ts";
+import type { ModelFacts } from "../gateway/src/operation/price-contract.ts";
 import { chatCompletion } from "./answers/model-answers.ts";
 import {
   conversationEstimate,
@@ -51,16 +53,13 @@ export const chatCompletionsCreate = defineOperation({
   price: {
     kind: "per_token",
     modelKind: "chat",
-    outputLimit: "max_tokens",
     estimate: (input, model) =>
       conversationEstimate(input, model, {
         dialect: "openai",
         // An upstream may honour either limit, so of two the larger is held.
         outputTokens: Math.max(input.body.max_completion_tokens ?? 0, input.body.max_tokens ?? 0),
-        limitedBy:
-          (input.body.max_completion_tokens ?? 0) > (input.body.max_tokens ?? 0)
-            ? "max_completion_tokens"
-            : "max_tokens",
+        limitedBy: limitWord(input.body, model),
+        limitedToLeast: Math.min(input.body.max_completion_tokens ?? 1, input.body.max_tokens ?? 1),
         choices: input.body.n ?? 1,
         predictedTokensMax: bytesOf(input.body["prediction"]),
         thoughtTokensMax: thoughtTokensMax(model, { ...input.body, byOlderWord: mayBeOlder(input.body) }),
@@ -68,10 +67,20 @@ export const chatCompletionsCreate = defineOperation({
   },
 });
 
+/** The caller's own word, or else the one that its model takes: beside a prediction that is the older one alone. */
+function limitWord(body: z.infer<typeof chatBody>, model: ModelFacts): LimitWord {
+  const newer = body.max_completion_tokens ?? 0;
+  const older = body.max_tokens ?? 0;
+  if (newer === 0 && older === 0) return hasPrediction(body) ? "max_tokens" : model.limitWord;
+  return newer > older ? "max_completion_tokens" : "max_tokens";
+}
+
 /** Whether the limit may leave in the older word: a caller's own stays, and beside a prediction no other is sent. */
 const mayBeOlder = (body: z.infer<typeof chatBody>): boolean =>
   ((body.max_tokens ?? null) !== null && (body.max_completion_tokens ?? null) === null) ||
-  (body["prediction"] ?? null) !== null;
+  hasPrediction(body);
+
+const hasPrediction = (body: z.infer<typeof chatBody>): boolean => (body["prediction"] ?? null) !== null;
 
 /** As JSON, and so no less than the tokens of any text in it. */
 const bytesOf = (value: unknown): number =>

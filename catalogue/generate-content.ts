@@ -64,7 +64,6 @@ const common = {
   price: {
     kind: "per_token",
     modelKind: "chat",
-    outputLimit: "generationConfig.maxOutputTokens",
     modelOf: ({ params }: { readonly params: Readonly<Record<string, string>> }) => params["model"],
     estimate: (
       input: Pick<CallInput<unknown, z.infer<typeof generateBody>>, "body" | "rawBody" | "plainNames">,
@@ -74,13 +73,20 @@ const common = {
       return conversationEstimate(input, model, {
         dialect: "gemini",
         outputTokens: config?.maxOutputTokens ?? config?.max_output_tokens ?? 0,
-        limitedBy: "generationConfig.maxOutputTokens",
+        limitedBy: limitMember(input.body),
         choices: config?.candidateCount ?? config?.candidate_count ?? 1,
         thoughtTokensMax: thoughtTokensMax(model),
       });
     },
   },
 } as const;
+
+/** In the caller's own spelling: one that is given in two is refused. */
+function limitMember(body: z.infer<typeof generateBody>): string {
+  const name = "generation_config" in body ? "generation_config" : "generationConfig";
+  const limit = "max_output_tokens" in (body[name] ?? {}) ? "max_output_tokens" : "maxOutputTokens";
+  return `${name}.${limit}`;
+}
 
 export const generateContent = defineOperation({
   ...common,

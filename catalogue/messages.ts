@@ -48,7 +48,6 @@ export const messagesCreate = defineOperation({
   price: {
     kind: "per_token",
     modelKind: "chat",
-    outputLimit: "max_tokens",
     estimate: (input, model) => {
       const { max_tokens: outputTokens } = input.body;
       const estimate = conversationEstimate(input, model, {
@@ -61,7 +60,7 @@ export const messagesCreate = defineOperation({
       // The model's most is held for 0 too: a vendor that only speaks like Anthropic may take it for no limit at all.
       return outputTokens > 0
         ? estimate
-        : { ...estimate, expected: { ...estimate.expected, output_tokens: 0 } };
+        : { ...estimate, limited: undefined, expected: { ...estimate.expected, output_tokens: 0 } };
     },
   },
 });

@@ -39,7 +39,6 @@ export const responsesCreate = defineOperation({
   price: {
     kind: "per_token",
     modelKind: "chat",
-    outputLimit: "max_output_tokens",
     estimate: (input, model) =>
       conversationEstimate(input, model, {
         dialect: "openai",

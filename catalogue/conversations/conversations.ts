@@ -73,6 +73,8 @@ interface AskedAnswer {
   readonly dialect: ModelDialect;
   readonly outputTokens: number;
   readonly limitedBy: string;
+  /** The least that this member alone can make of the limit, where another one limits the answer, too. */
+  readonly limitedToLeast?: number;
   readonly choices: number;
   /** Guessed at by the caller; what of it proves wrong is billed as if it had been written. */
   readonly predictedTokensMax?: number;
@@ -128,6 +130,12 @@ export function conversationEstimate(
       [outputUnit]:
         (limit + (asked.predictedTokensMax ?? 0) + (asked.thoughtTokensMax ?? 0)) * asked.choices +
         (input.isSummedUp ? model.unaskedOutputTokensMax : 0),
+    },
+    limited: {
+      by: asked.limitedBy,
+      unit: outputUnit,
+      tokens: limit * asked.choices,
+      leastTokens: Math.min(limit, asked.limitedToLeast ?? 1) * asked.choices,
     },
   };
 }

@@ -175,6 +175,27 @@ export const mutants = [
     tests: ["test/money/dearer-members.test.ts"],
   },
   {
+    name: "who cannot pay is advised a limit that the model's vendor refuses",
+    file: "gateway/src/offer/offer-model.ts",
+    find: 'limitWords.includes("max_completion_tokens")',
+    replace: 'limitWords[0] === "max_completion_tokens"',
+    tests: ["test/money/spending.test.ts"],
+  },
+  {
+    name: "who cannot pay is advised the smaller of two limits",
+    file: "catalogue/chat.ts",
+    find: 'newer > older ? "max_completion_tokens" : "max_tokens"',
+    replace: 'older === 0 ? "max_completion_tokens" : "max_tokens"',
+    tests: ["test/money/spending.test.ts"],
+  },
+  {
+    name: "who cannot pay is advised a limit that does not make it fit",
+    file: "gateway/src/call/refusals/what-helps.ts",
+    find: '  if (microsOf(shortest) > leftMicros) return "";\n',
+    replace: "",
+    tests: ["test/money/spending.test.ts"],
+  },
+  {
     name: "half a character is sent as another one, and paid",
     file: "gateway/src/operation/call-arguments.ts",
     find: "checkWhole(name, `${name}=${value}`);",

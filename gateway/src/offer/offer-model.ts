@@ -1,5 +1,5 @@
 import { modelKindOf, type Operation } from "../operation/operation.ts";
-import { thinksBeside } from "../operation/limit-word.ts";
+import { limitWordFor, thinksBeside } from "../operation/limit-word.ts";
 import { createTerms } from "../prices/terms.ts";
 import { allTokenUnits } from "../prices/token-units.ts";
 import type { Pico } from "../platform/money.ts";
@@ -26,6 +26,7 @@ export function offerModel(
   if (fitting.length === 0) return undefined;
   if (!model.price || missingPrices(operation, model).length > 0) return "unpriced";
   const besideAt = fitting.map((upstream) => thinksBeside(upstream, nameAt(model, upstream.name)));
+  const limitWords = fitting.map((upstream) => limitWordFor(upstream, nameAt(model, upstream.name)));
   const price =
     operation.price.kind === "free" ? {} : kind === "chat" ? completePrice(model.price) : model.price;
   return {
@@ -38,6 +39,8 @@ export function offerModel(
       protocols: fitting.map(({ protocol }) => protocol),
       unaskedOutputTokensMax: model.unaskedOutputTokensMax,
       outputTokensMax: model.outputTokensMax,
+      // The newer one is told to each vendor in the word that it knows; the older one stays, and may be refused.
+      limitWord: limitWords.includes("max_completion_tokens") ? "max_completion_tokens" : "max_tokens",
       thinksBeside: besideAt.includes("any_limit") ? "any_limit" : besideAt.find(Boolean),
       contextTokens: model.contextTokens,
       dearestInputUnit: dearestOf(price, readUnits) ?? "input_tokens",

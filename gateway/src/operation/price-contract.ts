@@ -1,5 +1,6 @@
 import type { CallInput } from "./call-input.ts";
 import type { Estimate } from "./estimate.ts";
+import type { LimitWord } from "./limit-word.ts";
 import type { ModelKind } from "./model-kind.ts";
 import type { AskedVideo, VideoShape } from "./video-seconds.ts";
 
@@ -44,8 +45,6 @@ interface PerToken<Input> {
   readonly modelOf?: (input: Input) => string | undefined;
   /** Which model serves a call that names none: the first of these that is on offer. */
   readonly defaultModels?: readonly string[];
-  /** The member by which callers limit what is written; whoever cannot pay for the most hears of it. */
-  readonly outputLimit?: string;
   readonly estimate: (input: Input, model: ModelFacts) => Estimate;
 }
 
@@ -87,6 +86,8 @@ export interface ModelFacts {
   readonly unaskedOutputTokensMax: number;
   /** The highest limit that its vendor takes; undefined when nobody wrote it down. */
   readonly outputTokensMax: number | undefined;
+  /** Which of OpenAI's two words for a limit can be said to any of its upstreams. */
+  readonly limitWord: LimitWord;
   /** Which limits bound its answer alone, and not what it thinks before, at one of its upstreams at least. */
   readonly thinksBeside: "max_tokens" | "any_limit" | undefined;
   /** The most a conversation can hold; undefined when nobody wrote it down. */
