@@ -20,9 +20,12 @@ export function withinReach(used: Quantities, { model, estimate }: CallPrice): Q
   return used;
 }
 
+/** A vendor may well take fifteen of its credits where one was held for, and never a thousand. */
+const unitTimesMax = 1_000;
+
 /** The same for a call that is paid by the unit, by what was held for. */
 export const unitsWithinReach = (units: number, { estimate }: CallPrice): number =>
-  Math.min(units, Math.max(1, sum(estimate.atMost)) * timesMax);
+  Math.min(units, Math.max(1, sum(estimate.atMost)) * unitTimesMax);
 
 function bend(used: Quantities, most: number): Quantities {
   if (!Object.values(used).some((quantity) => quantity > most)) return used;
