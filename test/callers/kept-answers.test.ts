@@ -271,3 +271,14 @@ describe("is written down", () => {
     expect(kept).toMatchObject([{ accountId: owner.accountId }]);
   });
 });
+
+test("no call names more kept items than a response has, and it is refused before they are looked up", async () => {
+  const references = (count: number) => Array.from({ length: count }, (_, at) => ({ id: `msg_${at}` }));
+  const refused = await gateway.post(owner, path, { ...next, input: references(1_001) });
+  expect([refused.status, await refused.json()]).toMatchObject([
+    400,
+    { error: { code: "invalid_parameters", param: "input" } },
+  ]);
+  const asked = await gateway.post(owner, path, { ...next, input: references(1_000) });
+  expect([asked.status, await asked.json()]).toMatchObject([404, { error: { param: "input" } }]);
+});

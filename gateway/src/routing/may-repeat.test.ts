@@ -42,6 +42,7 @@ describe("another upstream is asked", () => {
   });
 
   test.each([
+    ["a stop of the gateway", { kind: "no_answer", reason: "gateway_stopped", sent: false } as const],
     ["a timeout", timedOut],
     ["a cut connection", cutOff],
     ["a 504", answered(504)],

@@ -14,7 +14,7 @@ export function mayRepeat(
   { sandbox }: Pick<Upstream, "sandbox">,
   { repeatable }: Pick<SoldOperation, "repeatable">,
 ): boolean {
-  if (sandbox) return false;
+  if (sandbox || isStopping(exchanged)) return false;
   if (didNothing(exchanged)) return true;
   if (repeatable === false) return false;
   if (exchanged.kind === "answered") return failedInside.has(exchanged.hiddenFailure ?? exchanged.status);
@@ -27,6 +27,10 @@ export function mayRepeat(
  */
 export const didNothing = (exchanged: Exchanged): boolean =>
   neverSent(exchanged) || exchanged.kind === "key_rejected" || isKeptElsewhere(exchanged);
+
+/** Then nobody can be asked any more. */
+const isStopping = (exchanged: Exchanged): boolean =>
+  exchanged.kind === "no_answer" && exchanged.reason === "gateway_stopped";
 
 const isKeptElsewhere = (exchanged: Exchanged): boolean =>
   exchanged.kind === "answered" && exchanged.keptElsewhere === true;

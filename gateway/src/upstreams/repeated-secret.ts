@@ -23,7 +23,8 @@ const unescaped = (text: string): string =>
     hex === undefined ? "/" : String.fromCharCode(Number.parseInt(hex, 16)),
   );
 
-const escapedInKeys = /\\+(?:\/|u00([2-7][0-9a-f]))/gi;
+/** Begins where a run of backslashes does: from within one, each of them would be looked at once for every one before it. */
+const escapedInKeys = /(?<!\\)\\+(?:\/|u00([2-7][0-9a-f]))/gi;
 
 /** A string of JSON with fewer bytes than this repeats none of them; none is short enough where one has a quote in it. */
 export function secretBytesMin(secrets: readonly string[]): number {

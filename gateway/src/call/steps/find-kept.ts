@@ -1,12 +1,16 @@
 import type { GoesOn, Reference } from "../../operation/goes-on.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
 import type { Upstream } from "../../operation/upstream.ts";
+import { refuse } from "../../platform/refusals.ts";
 import { hashKeptId } from "../../routing/kept-answers.ts";
 import { jsonAnswer, type Answer } from "../call.ts";
 import type { CallPrice } from "../call-price.ts";
 import type { Gate } from "../gate.ts";
 import { readBooks } from "../read-books.ts";
 import type { ValidCall } from "../valid-call.ts";
+
+/** More than a response has items. Each is looked up, before anything is paid for. */
+const referencesMax = 1_000;
 
 /** Who can be asked to go on with it; or what its caller is told, who has no such thing. */
 type Found =
@@ -28,6 +32,9 @@ export function findKept(
   // A quote is the same, whatever the call goes on with.
   if (!goesOn || valid.wishes.quote) return undefined;
   const references = goesOn.refersTo(valid.input);
+  if (references.length > referencesMax) {
+    refuse("invalid_parameters", `no more than ${referencesMax} kept items can be named`, { field: "input" });
+  }
   return references.length === 0 ? undefined : lookUp(references, goesOn, valid, price, gate);
 }
 

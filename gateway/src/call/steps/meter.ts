@@ -32,7 +32,8 @@ export function meter(priced: PricedCall, { exchanged, upstream }: AttemptedWhol
     const used = { [price.unit]: unitsWithinReach(units, priced.price) };
     const beyond = beyondReach({ [price.unit]: units }, used);
     if (anomalies.length + beyond.length > 0) noteAnomalies(operation, { anomalies, beyond }, upstream, gate);
-    return isDelivered ? { kind: "delivered", used, source: "provider", whole: true } : nothing;
+    const source = count === undefined ? "estimated" : "provider";
+    return isDelivered ? { kind: "delivered", used, source, whole: true } : nothing;
   }
 
   const metered = meterTokens(priced, exchanged.tokens, upstream, gate);

@@ -40,10 +40,11 @@ export function takeFirstTurn(
   others: readonly Want[],
   gate: Gate,
 ): TakenTurn | Promise<TakenTurn> {
-  const taking = takeTurn(candidates, others, gate);
+  const refused: RefusedSoFar = { limited: undefined, paused: undefined };
+  const taking = takeTurn(candidates, others, gate, refused);
   return taking instanceof Promise
-    ? taking.then((taken) => orSpared(taken, candidates, others, gate))
-    : orSpared(taking, candidates, others, gate);
+    ? taking.then((taken) => orSpared(taken, candidates, others, gate, refused))
+    : orSpared(taking, candidates, others, gate, refused);
 }
 
 const orSpared = (
@@ -51,8 +52,9 @@ const orSpared = (
   candidates: Candidates,
   others: readonly Want[],
   gate: Gate,
+  refused: RefusedSoFar,
 ): TakenTurn | Promise<TakenTurn> =>
-  taken.kind === "taken" || !candidates.endSparing() ? taken : takeTurn(candidates, others, gate);
+  taken.kind === "taken" || !candidates.endSparing() ? taken : takeTurn(candidates, others, gate, refused);
 
 /**
  * Takes a turn at the next candidate that is open and has quota left, together with whatever else

@@ -1,4 +1,4 @@
-import type { RateWant, Standing, Take, Want } from "../../limits/limiter.ts";
+import type { LimiterRefusal, RateWant, Standing, Take, Want } from "../../limits/limiter.ts";
 import type { ImmediateLimiter } from "../memory-limiter.ts";
 
 /**
@@ -33,7 +33,7 @@ const ofAll = (standing: Standing, want: Want | undefined): Standing => ({
   limit: want?.limit ?? standing.limit,
 });
 
-const refusalOf = (take: Extract<Take, { kind: "refused" }>, want: Want | undefined): Take => ({
+const refusalOf = (take: LimiterRefusal, want: Want | undefined): Take => ({
   ...take,
   want: want ?? take.want,
   standing: ofAll(take.standing, want),

@@ -18,9 +18,13 @@ test("what is told again is kept once, and no vendor fills the books", () => {
   const ids = new KeptIds(dispatchOf({}));
   ids.addResponse({ id: "resp_1", output: [] });
   ids.addItem({ id: "msg_1" });
-  ids.addItem({ id: "m".repeat(201) });
+  ids.addItem({ id: "m".repeat(4_097) });
   ids.addResponse(response);
   expect(ids.all).toEqual(["resp_1", "msg_1", "rs_1"]);
+  // As long as those who pass responses on make theirs.
+  const packed = `resp_${"x".repeat(2_000)}`;
+  ids.addItem({ id: packed });
+  expect(ids.all).toContain(packed);
   for (let at = 0; at < 2_000; at++) ids.addItem({ id: `item_${at}` });
   expect(ids.all.length).toBe(1_000);
 });

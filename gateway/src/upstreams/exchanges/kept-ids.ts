@@ -3,10 +3,12 @@
 
 import type { Dispatch } from "../../operation/forwarder.ts";
 import { isJsonObject } from "../../platform/json.ts";
-import { nameCharactersMax } from "../dialects/answer-names.ts";
 
 /** More items than any model writes; should there be more, those are nobody's. */
 const keptIdsMax = 1_000;
+
+/** An id that nobody remembers is everybody's, so this is far beyond what those pack into theirs who pass responses on. */
+const idCharactersMax = 4_096;
 
 /** The ids of one response and its items, as they are told: once in a whole answer, again and again in a stream. */
 export class KeptIds {
@@ -27,7 +29,7 @@ export class KeptIds {
   addItem(item: unknown): void {
     if (!this.#isKept || !isJsonObject(item)) return;
     const { id } = item;
-    if (typeof id !== "string" || id.length > nameCharactersMax) return;
+    if (typeof id !== "string" || id.length > idCharactersMax) return;
     if (this.#ids.size < keptIdsMax) this.#ids.add(id);
   }
 

@@ -91,7 +91,7 @@ export class HttpExchange<Read> implements ConnectionUser, Waiting {
       idle.close();
     }
     this.#connecting = deadlines.set(limits.connectTimeoutMs, {
-      onMissed: () => this.#giveUp("unreachable"),
+      onMissed: () => this.#giveUp(this.#parts.hasGivenUp() ? "gateway_stopped" : "unreachable"),
     });
     this.#connection = pool.open(origin, this);
     if (!this.#connection) this.#giveUp("unreachable");
