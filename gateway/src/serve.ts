@@ -190,7 +190,7 @@ async function greet(parts: ServeParts, { gateway, config, addresses, listensOn 
     listensOn: settings.baseUrl === undefined ? undefined : listensOn,
     newKey,
     sandbox: config.sandbox !== "off",
-    firstCall: payableExample(gateway.offer(), config.signupCreditMicros),
+    firstCall: newKey === undefined ? undefined : payableExample(gateway.offer(), config.signupCreditMicros),
   });
   parts.greet(words, { address: baseUrl, ...(await ownerOf(newKey, parts)) });
   parts.metrics.gauge("tollgate_build_info", () => [[{ version }, 1]]);
@@ -218,12 +218,20 @@ async function ownerOf(
   return { account_id: owner?.accountId, key_id: owner?.keyId, key };
 }
 
-/** Nobody is shown a first call that their credit does not cover: it would be refused as pasted. */
+/**
+ * Nobody is shown a first call that their credit does not cover, or whose price cannot be told: it would be refused as
+ * pasted. An operator's own operation may throw here, which is no reason not to start.
+ */
 function payableExample(offer: Offer, creditMicros: Micros): ExampleRequest | undefined {
   const first = firstCall(offer);
   const request = first && exampleRequest(first, offer.names);
   if (!request) return undefined;
-  return (exampleCostMicros(first, request) ?? 0n) > creditMicros ? undefined : request;
+  try {
+    const costMicros = exampleCostMicros(first, request);
+    return costMicros !== undefined && costMicros <= creditMicros ? request : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Lets nobody new in, and what runs come to its end. */

@@ -52,7 +52,7 @@ export const mutants = [
   {
     name: "a call that was never sent keeps its idempotency key where its end is written late",
     file: "gateway/src/call/steps/settle.ts",
-    find: "    if (didNothing(exchanged)) return takeBack(error, booked, attempted, gate);\n",
+    find: "    if (isSafeToRetry(exchanged)) return takeBack(error, booked, attempted, gate);\n",
     replace: "",
     tests: ["test/crashes/writes-not-taken.test.ts"],
   },
@@ -73,9 +73,9 @@ export const mutants = [
   {
     name: "a call is settled after it was answered",
     file: "gateway/src/call/steps/settle.ts",
-    find: "resolved = await writeEnd(booked, attempted, metered, gate);\n  } catch (error) {\n    if (didNothing",
+    find: "resolved = await writeEnd(booked, attempted, metered, gate);\n  } catch (error) {\n    if (isSafeToRetry",
     replace:
-      'writeEnd(booked, attempted, metered, gate).catch(() => {});\n    resolved = { chargedMicros: 0n, writtenOffMicros: 0n, valueMicros: 0n, state: "settled", first: true };\n  } catch (error) {\n    if (didNothing',
+      'writeEnd(booked, attempted, metered, gate).catch(() => {});\n    resolved = { chargedMicros: 0n, writtenOffMicros: 0n, valueMicros: 0n, state: "settled", first: true };\n  } catch (error) {\n    if (isSafeToRetry',
     tests: ["test/money/spending.test.ts"],
   },
   {
@@ -222,7 +222,7 @@ export const mutants = [
   {
     name: "a person's yes is good again after a call that may have been paid for at its vendor",
     file: "gateway/src/call/steps/settle.ts",
-    find: "...(didNothing(attempted.exchanged) ? freedBy(booked) : {}),",
+    find: "...(isSafeToRetry(attempted.exchanged) ? freedBy(booked) : {}),",
     replace: "...freedBy(booked),",
     tests: ["test/agents/freed-approval.test.ts"],
   },

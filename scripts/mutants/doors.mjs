@@ -88,7 +88,7 @@ export const mutants = [
   {
     name: "a batch whose person was asked is bought again when its repetition comes to another process",
     file: "gateway/src/doors/mcp/tools/once-key.ts",
-    find: "given.approval_id ?? onceAs ?? approval?.id",
+    find: "(counts ? brought : undefined) ?? onceAs ?? approval?.id",
     replace: "approval?.id ?? onceAs",
     tests: ["test/nodes/agents-at-two-nodes.test.ts"],
   },
@@ -159,8 +159,8 @@ export const mutants = [
   {
     name: "an approved video cannot be had again in a later request of its session",
     file: "gateway/src/doors/mcp/tools/once-key.ts",
-    find: "given.approval_id ?? onceAs ?? approval?.id",
-    replace: "onceAs ?? approval?.id",
+    find: "(counts ? brought : undefined) ?? ",
+    replace: "",
     tests: ["test/agents/agent-approval.test.ts"],
   },
   {

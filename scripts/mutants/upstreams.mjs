@@ -131,7 +131,7 @@ export const mutants = [
   {
     name: "a vendor that cannot be connected to is waited for as long as for an answer",
     file: "gateway/src/upstreams/http/exchange.ts",
-    find: 'onMissed: () => this.#giveUp("unreachable"),',
+    find: 'onMissed: () => this.#giveUp(this.#parts.hasGivenUp() ? "gateway_stopped" : "unreachable"),',
     replace: "onMissed: () => {},",
     tests: ["gateway/src/upstreams/http/http-client-connections.test.ts"],
   },

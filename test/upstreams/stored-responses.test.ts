@@ -6,7 +6,7 @@ import { error, json } from "./two-upstreams.ts";
 
 const { model, gateway } = await useRoutedCalls();
 
-const wish = { model: "gpt-x", input: "And then?", max_output_tokens: 100, previous_response_id: "resp_1" };
+const asked = { model: "gpt-x", input: "And then?", max_output_tokens: 100, previous_response_id: "resp_1" };
 const refusal = (status: number, code: string | null, message = "No.") => ({
   status,
   headers: json,
@@ -24,7 +24,7 @@ describe("what one upstream does not keep", () => {
     for (const stream of [false, true]) {
       const account = await gateway.openAccount({ creditUsd: "20" });
       model.a.answerNext(answer);
-      const response = await gateway.post(account, "/v1/responses", { ...wish, stream });
+      const response = await gateway.post(account, "/v1/responses", { ...asked, stream });
       await response.text();
       expect(response.status).toBe(200);
       expect((await gateway.receipt(account, response)).attempts).toMatchObject([
@@ -37,7 +37,7 @@ describe("what one upstream does not keep", () => {
   test("is told to the caller as it came where no other keeps it, free of charge", async () => {
     const account = await gateway.openAccount({ creditUsd: "20" });
     for (const double of [model.a, model.b]) double.answerNext(notFound);
-    const response = await gateway.post(account, "/v1/responses", wish);
+    const response = await gateway.post(account, "/v1/responses", asked);
     expect([response.status, await response.text()]).toEqual([400, notFound.body]);
     expect(await gateway.balance(account)).toEqual({ balance: 20_000_000, held: 0 });
   });
@@ -46,7 +46,7 @@ describe("what one upstream does not keep", () => {
     const account = await gateway.openAccount({ creditUsd: "20" });
     model.a.answerNext(notFound);
     model.b.answerNext(error(429, { "Retry-After": "7" }));
-    const response = await gateway.post(account, "/v1/responses", wish);
+    const response = await gateway.post(account, "/v1/responses", asked);
     expect([response.status, response.headers.get("retry-after")]).toEqual([429, "7"]);
   });
 
@@ -55,7 +55,7 @@ describe("what one upstream does not keep", () => {
     const before = model.b.requests.length;
     for (const answer of [refusal(400, "invalid_value"), refusal(404, "model_not_found", "No such model.")]) {
       model.a.answerNext(answer);
-      const response = await gateway.post(account, "/v1/responses", wish);
+      const response = await gateway.post(account, "/v1/responses", asked);
       expect([response.status, await response.text()]).toEqual([answer.status, answer.body]);
     }
     expect(model.b.requests).toHaveLength(before);

@@ -174,19 +174,22 @@ test("an address that is not this machine's is named, with what HOST may be", ()
   );
 });
 
-// Root may take any port, so somebody else tries.
-test.skipIf(process.getuid?.() !== 0 || Bun.which("setpriv") === null)(
-  "a port that is not for this user is named, and what to do about it",
-  () => {
-    const program = `import { createListen } from ${JSON.stringify(join(import.meta.dir, "listen.ts"))};
+// Root may take any port, so somebody else tries, who must be able to read this folder.
+const asNobody = ["setpriv", "--reuid=65534", "--clear-groups"];
+const listenFile = join(import.meta.dir, "listen.ts");
+const isNobodyAble =
+  process.getuid?.() === 0 &&
+  Bun.which("setpriv") !== null &&
+  Bun.spawnSync([...asNobody, "test", "-r", listenFile]).exitCode === 0;
+
+test.skipIf(!isNobodyAble)("a port that is not for this user is named, and what to do about it", () => {
+  const program = `import { createListen } from ${JSON.stringify(listenFile)};
       createListen()({ host: "127.0.0.1", port: 1, answer: async () => new Response() });`;
-    const nobody = ["setpriv", "--reuid=65534", "--clear-groups", process.execPath, "-e", program];
-    const { stderr } = Bun.spawnSync(nobody);
-    expect(stderr.toString()).toContain(
-      "Port 1 is not for this user (EACCES); set PORT to one from 1024 on, or grant the right to bind lower ones.",
-    );
-  },
-);
+  const { stderr } = Bun.spawnSync([...asNobody, process.execPath, "-e", program]);
+  expect(stderr.toString()).toContain(
+    "Port 1 is not for this user (EACCES); set PORT to one from 1024 on, or grant the right to bind lower ones.",
+  );
+});
 
 async function answerTo(path: string): Promise<Reply | Response> {
   if (path === "/large") return new Response(large);

@@ -9,7 +9,7 @@ export interface OperationLimits {
 }
 
 /**
- * Longer than a call runs, which waits for its answer at two upstreams, and may read one for two hours; a slot whose holder
+ * Longer than a call runs, which waits for its answer at up to five upstreams, and may read one for two hours; a slot whose holder
  * vanished comes back after it.
  */
 const slotLeaseMs = 3 * 60 * 60_000;

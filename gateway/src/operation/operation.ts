@@ -33,7 +33,7 @@ export interface SoldOperation<Input = CallInput> extends Declared<Input> {
   readonly goesOn?: GoesOn<Input>;
 }
 
-/** An operation that the gateway answers from its own books. */
+/** An operation that the gateway answers itself. */
 export interface OwnOperation<Input = CallInput> extends Declared<Input> {
   readonly answer: (input: Input, asker: Asker, selfService: SelfService) => Promise<unknown>;
   /** It sends people to a platform, so it is offered only where one is set up that accounts can be linked at. */

@@ -2,7 +2,7 @@ import type { HttpRequest, SplitTarget } from "./http-request.ts";
 import type { CallRefused } from "./refusals.ts";
 import type { Located } from "./visitor.ts";
 
-/** A door for whoever makes no call: agents, clients that sign in, people at their browsers. */
+/** Every door but that for HTTP calls: agents, clients that sign in, people at their browsers. */
 export interface Door {
   /** What the log calls it when something goes wrong: "a page failed unexpectedly". */
   readonly name: string;

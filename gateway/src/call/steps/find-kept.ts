@@ -13,7 +13,7 @@ import type { ValidCall } from "../valid-call.ts";
 const referencesMax = 1_000;
 
 /** Who can be asked to go on with it; or what its caller is told, who has no such thing. */
-type Found =
+type FoundKeepers =
   | { readonly kind: "found"; readonly upstreams: readonly Upstream[] }
   | { readonly kind: "not_found"; readonly answer: Answer };
 
@@ -27,7 +27,7 @@ export function findKept(
   valid: ValidCall<SoldOperation>,
   price: CallPrice,
   gate: Gate,
-): Promise<Found> | undefined {
+): Promise<FoundKeepers> | undefined {
   const { goesOn } = valid.operation;
   // A quote is the same, whatever the call goes on with.
   if (!goesOn || valid.wishes.quote) return undefined;
@@ -44,7 +44,7 @@ async function lookUp(
   { call, caller }: ValidCall<SoldOperation>,
   { upstreams }: CallPrice,
   gate: Gate,
-): Promise<Found> {
+): Promise<FoundKeepers> {
   const hashes = references.map(({ id }) => hashKeptId(id));
   const looking = gate.keptAnswers.find(caller.accountId, hashes, call.receivedAtMs);
   const found = await readBooks(looking, call, gate);

@@ -34,7 +34,7 @@ export async function settle(
   try {
     resolved = await writeEnd(booked, attempted, metered, gate);
   } catch (error) {
-    if (didNothing(exchanged)) return takeBack(error, booked, attempted, gate);
+    if (isSafeToRetry(exchanged)) return takeBack(error, booked, attempted, gate);
     endLater(booked.call.id, triedOf(attempted), gate);
     const isFree = error instanceof NotWritten;
     if (isFree) booked.call.known.chargedMicros = 0n;
@@ -116,7 +116,7 @@ function takeBack(error: unknown, booked: BookedCall, attempted: Attempted, gate
 }
 
 /** True when the upstream certainly did no work, so that a retry under the same idempotency key or approval is safe. */
-const didNothing = (exchanged: Exchanged): boolean =>
+const isSafeToRetry = (exchanged: Exchanged): boolean =>
   exchanged.kind === "rate_limited" ||
   exchanged.kind === "key_rejected" ||
   exchanged.kind === "link_rejected" ||
@@ -142,7 +142,7 @@ function writeEnd(booked: BookedCall, attempted: Attempted, metered: Metered, ga
     outcome: metered.kind === "nothing" ? "failed" : "unknown",
     ...triedOf(attempted),
     settledAtMs,
-    ...(didNothing(attempted.exchanged) ? freedBy(booked) : {}),
+    ...(isSafeToRetry(attempted.exchanged) ? freedBy(booked) : {}),
     task: taskId === undefined ? undefined : refusedTask(taskId, settledAtMs),
   });
 }

@@ -23,7 +23,13 @@ export const askDirectly = (
       const pieces: Buffer[] = [];
       answer.on("data", (piece: Buffer) => pieces.push(piece));
       answer.on("error", reject);
-      answer.on("end", () => resolve(responseOf(answer, Buffer.concat(pieces))));
+      answer.on("end", () => {
+        try {
+          resolve(responseOf(answer, Buffer.concat(pieces)));
+        } catch (cause) {
+          reject(new Error("The answer has a status that none can have.", { cause }));
+        }
+      });
     });
     asking.on("error", reject);
     // Who falls silent in the middle of an answer is given up as well.

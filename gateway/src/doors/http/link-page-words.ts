@@ -113,4 +113,5 @@ export const nothingToUndoPage = sorry(
   </p>`,
 );
 
-export const brokenPage = sorry(500, "Something went wrong", html`<p>Please try again.</p>`);
+export const brokenPage = (status: number): LinkPage =>
+  sorry(status, "Something went wrong", html`<p>Please try again.</p>`);

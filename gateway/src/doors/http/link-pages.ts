@@ -78,7 +78,7 @@ export function createLinkPages({ desk, offer, bodies, baseUrl }: Parts): Door {
       if (method === "GET") return show;
       return method === "POST" ? confirm : undefined;
     },
-    refuse: ({ status }) => respond({ ...brokenPage, status }),
+    refuse: ({ status }) => respond(brokenPage(status)),
   };
 }
 

@@ -11,8 +11,8 @@ import { BodyRoom } from "./body-room.ts";
 /** Reads request bodies within limits of size, time and compression. */
 export interface BodyReader {
   /**
-   * Not a promise where the body is here: nearly every call's comes with its head. Large ones are only for those whose
-   * account is known.
+   * Not a promise where the body is here: nearly every call's comes with its head. Whoever has no
+   * account shares the room of one.
    */
   readonly read: (
     request: SentBody,

@@ -2,14 +2,18 @@ import type { Approval } from "../../../approvals/approvals.ts";
 import type { Visit } from "../visit.ts";
 
 /**
- * What a use or a batch happens once under. An approval that is brought allows it once, in whichever request it comes. A
+ * What a use or a batch happens once under. An approval that is brought, and is the one that counts, allows it once, in
+ * whichever request it comes. A
  * request of a session asks for it once; the approval that its person gives on the way is a new one whenever they are asked.
  */
-export const onceName = (
-  given: { readonly approval_id?: string | undefined },
+export function onceName(
+  { approval_id: brought }: { readonly approval_id?: string | undefined },
   { onceAs }: Pick<Visit, "onceAs">,
   approval: Pick<Approval, "id"> | undefined,
-): string | undefined => given.approval_id ?? onceAs ?? approval?.id;
+): string | undefined {
+  const counts = approval === undefined || approval.id === brought;
+  return (counts ? brought : undefined) ?? onceAs ?? approval?.id;
+}
 
 /**
  * The idempotency key of a call under it: when the same approval, state or request is played back, a video that was begun is

@@ -3,12 +3,12 @@ export function preferred<Type extends string>(
   accept: string | null,
   types: readonly Type[],
 ): Type | undefined {
-  const wishes = (accept ?? "").split(",").map((wish) => {
-    const [type = "", ...parameters] = wish.split(";").map((part) => part.trim().toLowerCase());
+  const ranges = (accept ?? "").split(",").map((range) => {
+    const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
     const quality = parameters.find((parameter) => parameter.startsWith("q="));
     return { type, quality: quality === undefined ? 1 : Number(quality.slice(2)) || 0 };
   });
-  const best = wishes
+  const best = ranges
     .filter(({ type, quality }) => quality > 0 && types.some((known) => known === type))
     .toSorted((a, b) => b.quality - a.quality)[0];
   return types.find((known) => known === best?.type);
