@@ -78,7 +78,7 @@ async function keepOne(stream: boolean): Promise<Told> {
   return stream ? told.response : told;
 }
 
-/** What comes of a call, in which an id is worth as much as any other. */
+/** What becomes of a call, with the id replaced by a word: the same for an id of somebody else and for one of chance. */
 async function comesOf(account: TestAccount, body: object, id: string): Promise<object> {
   await sandbox.clear();
   const before = await gateway.balance(account);
