@@ -13,7 +13,7 @@ const beginningLengthMin = 4;
 const termsSharingMax = 1_000;
 
 /** The answer lists the most alike first, without the term itself. */
-export const createAlike = (vocabulary: readonly string[]): ((term: string) => Alike[]) => {
+export function createAlike(vocabulary: readonly string[]): (term: string) => Alike[] {
   const termsWith = new Map<string, string[]>();
   const sizes = new Map<string, number>();
   for (const term of vocabulary) {
@@ -44,19 +44,19 @@ export const createAlike = (vocabulary: readonly string[]): ((term: string) => A
       .filter((candidate) => candidate.likeness >= likenessMin)
       .sort((a, b) => b.likeness - a.likeness);
   };
-};
+}
 
-const sharedBeginning = (a: string, b: string): number => {
+function sharedBeginning(a: string, b: string): number {
   let shared = 0;
   while (shared < a.length && a[shared] === b[shared]) shared++;
   return shared < beginningLengthMin ? 0 : shared / Math.max(a.length, b.length);
-};
+}
 
-/** Of the term with its ends marked; a term under three letters has none, and is like nothing. */
-const trigramsOf = (term: string): Set<string> => {
+/** The trigrams of a term with its ends marked. A term under three letters has none, and is like nothing. */
+function trigramsOf(term: string): Set<string> {
   const found = new Set<string>();
   if (term.length < 3) return found;
   const marked = `^${term}$`;
   for (let i = 0; i + 3 <= marked.length; i++) found.add(marked.slice(i, i + 3));
   return found;
-};
+}

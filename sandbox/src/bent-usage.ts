@@ -1,10 +1,10 @@
 // How a fault bends what an answer says, in JSON and in the events of a stream.
-import { isObject } from "./vendor.ts";
+
 import type { Fault } from "./faults.ts";
-import type { JsonObject, StreamEvent } from "./vendor.ts";
+import { isObject, type JsonObject, type StreamEvent } from "./vendor.ts";
 
 /** RFC 7396: objects merge member by member, null deletes, anything else replaces. */
-export const merge = (target: unknown, patch: unknown): unknown => {
+export function merge(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const merged: Record<string, unknown> = isObject(target) ? { ...target } : {};
   for (const [member, value] of Object.entries(patch)) {
@@ -12,7 +12,7 @@ export const merge = (target: unknown, patch: unknown): unknown => {
     else merged[member] = merge(merged[member], value);
   }
   return merged;
-};
+}
 
 // What the vendors call it.
 const usageNames = ["usage", "usageMetadata", "costDollars"] as const;
@@ -21,10 +21,10 @@ export const withoutUsage = (body: unknown): unknown =>
   isObject(body) ? Object.fromEntries(Object.entries(body).filter(([name]) => !isUsage(name))) : body;
 
 /** Undefined: this event is not sent at all. */
-export const bendEvent = (
+export function bendEvent(
   { data, usageOnly }: Pick<StreamEvent, "data" | "usageOnly">,
   { mode, json_patch = {} }: Fault,
-): JsonObject | string | undefined => {
+): JsonObject | string | undefined {
   if (mode === "no_usage" && usageOnly === true) return undefined;
   if (!isObject(data)) return data;
 
@@ -38,7 +38,7 @@ export const bendEvent = (
     isObject(data[name]) ? [[name, bend(data[name])] as const] : [],
   );
   return { ...bend(data), ...Object.fromEntries(inner) };
-};
+}
 
 const isUsage = (name: string): boolean => usageNames.some((usage) => usage === name);
 

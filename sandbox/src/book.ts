@@ -1,4 +1,5 @@
 // The vendors' own book of what they served, for tests that compare it with the gateway's ledger.
+
 import type { Billed } from "./vendor.ts";
 
 interface BookEntry {
@@ -15,7 +16,7 @@ interface BookEntry {
   readonly billed: Billed | null;
   /** Names only: a book must not become a place where keys are kept. */
   readonly headers_seen: readonly string[];
-  /** Of a stream; what comes after was neither sent nor billed. */
+  /** How far a stream came; what comes after was neither sent nor billed. */
   readonly events_sent?: number;
   /** The caller left before the end of the stream. */
   readonly aborted?: true;
@@ -43,15 +44,18 @@ export interface Outcome {
  */
 export interface Book {
   /** The returned function fills in the outcome. */
-  arrive(arrival: Arrival): (outcome: Outcome) => void;
-  read(filter?: { vendor?: string }): { readonly entries: readonly BookEntry[]; readonly count: number };
-  clear(): void;
+  readonly arrive: (arrival: Arrival) => (outcome: Outcome) => void;
+  readonly read: (filter?: { vendor?: string }) => {
+    readonly entries: readonly BookEntry[];
+    readonly count: number;
+  };
+  readonly clear: () => void;
 }
 
 // About 250 MB when full: a day of load tests, on a machine that runs load tests.
 const entriesMaxDefault = 1_000_000;
 
-export const createBook = ({ entriesMax = entriesMaxDefault }: { entriesMax?: number } = {}): Book => {
+export function createBook({ entriesMax = entriesMaxDefault }: { entriesMax?: number } = {}): Book {
   // A ring: the slot of entry n is n modulo the size.
   let slots: BookEntry[] = [];
   let count = 0;
@@ -97,10 +101,10 @@ export const createBook = ({ entriesMax = entriesMaxDefault }: { entriesMax?: nu
       countByVendor = new Map();
     },
   };
-};
+}
 
 /** One gateway sends the same few lists of names a million times: keep each list once. */
-const createHeaderNames = (): ((headers: Headers) => readonly string[]) => {
+function createHeaderNames(): (headers: Headers) => readonly string[] {
   const lists = new Map<string, readonly string[]>();
   const listsMax = 1000;
 
@@ -112,4 +116,4 @@ const createHeaderNames = (): ((headers: Headers) => readonly string[]) => {
     if (lists.size < listsMax) lists.set(key, names);
     return names;
   };
-};
+}

@@ -1,10 +1,10 @@
 // The test's own door: read and clear the book, add, list and clear faults, let the
 // platform's tokens run out, let it lie about who it is.
-import { encode, respond } from "./faulty-answer.ts";
-import { readFault } from "./faults.ts";
-import { parseObject } from "./vendor.ts";
+
 import type { Book } from "./book.ts";
-import type { Faults } from "./faults.ts";
+import { readFault, type Faults } from "./faults.ts";
+import { encode, respond } from "./faulty-answer.ts";
+import { parseObject } from "./vendor.ts";
 import type { X } from "./vendors/x/x.ts";
 
 interface ControlCall {
@@ -17,7 +17,7 @@ interface ControlCall {
   readonly controlToken: string | undefined;
 }
 
-export const answerControl = async ({
+export async function answerControl({
   request,
   path,
   query,
@@ -25,7 +25,7 @@ export const answerControl = async ({
   faults,
   x,
   controlToken,
-}: ControlCall): Promise<Response> => {
+}: ControlCall): Promise<Response> {
   if (controlToken !== undefined && request.headers.get("x-sandbox-control") !== controlToken) {
     return json(403, { error: "x-sandbox-control is missing or wrong" });
   }
@@ -63,7 +63,7 @@ export const answerControl = async ({
     default:
       return json(404, { error: `no control ${request.method} ${path}` });
   }
-};
+}
 
 const json = (status: number, body: unknown): Response => respond(status, encode(body));
 const done = (): Response => new Response(null, { status: 204 });

@@ -1,9 +1,9 @@
 // Every fault over a real socket, because a gateway meets them there.
+
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
-import { openListener } from "./listener.ts";
+import { openListener, type Listener } from "./listener.ts";
 import { anyString, at, createTestSandbox, failureOf } from "./test-sandbox.ts";
-import type { Listener } from "./listener.ts";
 
 const sandbox = createTestSandbox();
 const { book } = sandbox;

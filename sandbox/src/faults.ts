@@ -1,6 +1,6 @@
 // Faults waiting to happen: what a test asked for, consumed in order, first match wins.
-import { isObject } from "./vendor.ts";
-import type { JsonObject } from "./vendor.ts";
+
+import { isObject, type JsonObject } from "./vendor.ts";
 
 const modes = [
   "close",
@@ -8,7 +8,7 @@ const modes = [
   "partial",
   "endless",
   "slow_body",
-  // Of streams; each does the nearest thing to an answer that is none (faulty-answer.ts).
+  // These are for streams; to a whole answer each does the nearest thing to it (faulty-answer.ts).
   "cut_stream",
   "stall_stream",
   "error_event",
@@ -34,22 +34,22 @@ export interface Fault {
   readonly mode?: FaultMode;
   /** How many events of a stream are sent before it is cut, stalls or fails; 1 when not said. */
   readonly after_events?: number;
-  /** Between the events of a stream. */
+  /** How long to wait between the events of a stream. */
   readonly chunk_delay_ms?: number;
 }
 
 export interface Faults {
-  add(fault: Fault): void;
+  readonly add: (fault: Fault) => void;
   /** The fault this call meets, used up once more; undefined when it meets none. */
-  take(call: { vendor: string; target: string }): Fault | undefined;
+  readonly take: (call: { vendor: string; target: string }) => Fault | undefined;
   /** `times` is what remains. */
-  list(): readonly Fault[];
-  clear(): void;
+  readonly list: () => readonly Fault[];
+  readonly clear: () => void;
 }
 
 const faultsMax = 10_000;
 
-export const createFaults = (): Faults => {
+export function createFaults(): Faults {
   let waiting: Fault[] = [];
 
   return {
@@ -78,10 +78,10 @@ export const createFaults = (): Faults => {
       waiting = [];
     },
   };
-};
+}
 
 /** The fault, or a sentence saying what is wrong with it: a mistyped fault must not pass for a quiet one. */
-export const readFault = (value: unknown): Fault | string => {
+export function readFault(value: unknown): Fault | string {
   if (!isObject(value)) return "a fault is a JSON object";
   for (const [member, given] of Object.entries(value)) {
     const rule = rules[member];
@@ -90,11 +90,11 @@ export const readFault = (value: unknown): Fault | string => {
   }
   // Every member has been checked against its rule just above.
   return { times: 1, ...value } as Fault;
-};
+}
 
 interface Rule {
   readonly expected: string;
-  fits(given: unknown): boolean;
+  readonly fits: (given: unknown) => boolean;
 }
 
 const integer = (from: number, to: number): Rule => ({

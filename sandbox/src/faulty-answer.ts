@@ -1,11 +1,12 @@
 // How a fault bends a vendor's answer. Everything is said in terms of fetch: a closed socket is a
 // rejected promise, a cut body a stream that fails; the listener turns those into the real thing.
-import { SocketClosed } from "./socket-closed.ts";
+
 import { merge, withoutUsage } from "./bent-usage.ts";
-import { answerInEvents, wholeOf } from "./streamed-answer.ts";
-import type { Fault } from "./faults.ts";
-import type { JsonObject, Vendor, VendorAnswer, VendorStream } from "./vendor.ts";
 import type { Outcome } from "./book.ts";
+import type { Fault } from "./faults.ts";
+import { SocketClosed } from "./socket-closed.ts";
+import { answerInEvents, wholeOf } from "./streamed-answer.ts";
+import type { JsonObject, Vendor, VendorAnswer, VendorStream } from "./vendor.ts";
 
 interface FaultyCall {
   readonly fault: Fault | undefined;
@@ -22,7 +23,7 @@ interface FaultyCall {
  * that is not 2xx); otherwise what the true answer bills, whatever the bent one claims; of a stream what
  * was generated for the events that were sent.
  */
-export const answerWith = async ({ fault, refuse, ask, signal, answered }: FaultyCall): Promise<Response> => {
+export async function answerWith({ fault, refuse, ask, signal, answered }: FaultyCall): Promise<Response> {
   if (fault === undefined) {
     const answer = await ask();
     if ("events" in answer) return answerInEvents({ stream: answer, fault: { times: 1 }, answered });
@@ -47,12 +48,12 @@ export const answerWith = async ({ fault, refuse, ask, signal, answered }: Fault
   return "events" in answer
     ? bendStream(answer, fault, answered)
     : await bendAnswer(answer, { fault, refuse, answered });
-};
+}
 
 /** In these modes the latency lies within the answer, not before it. */
 const isOwnLatency = ({ mode }: Fault): boolean => mode === "slow_body" || mode === "stall_stream";
 
-const bendStream = (stream: VendorStream, fault: Fault, answered: FaultyCall["answered"]): Response => {
+function bendStream(stream: VendorStream, fault: Fault, answered: FaultyCall["answered"]): Response {
   const inOnePiece = fault.body !== undefined || fault.mode === "partial" || fault.mode === "slow_body";
   if (!inOnePiece) return answerInEvents({ stream, fault, answered });
 
@@ -61,12 +62,12 @@ const bendStream = (stream: VendorStream, fault: Fault, answered: FaultyCall["an
   answered({ status, billed, events_sent: events });
   const headers = { ...stream.headers, "content-type": contentType };
   return send({ status, bytes, headers, fault });
-};
+}
 
-const bendAnswer = async (
+async function bendAnswer(
   given: VendorAnswer,
   { fault, refuse, answered }: Pick<FaultyCall, "refuse" | "answered"> & { fault: Fault },
-): Promise<Response> => {
+): Promise<Response> {
   const sound = given.status <= 299;
   const answer = sound && fault.mode === "error_event" ? refuse(500, "Injected fault.") : given;
   const status = fault.status ?? answer.status;
@@ -74,21 +75,21 @@ const bendAnswer = async (
 
   if (fault.mode === "stall_stream") await Bun.sleep(fault.latency_ms ?? 0);
   return send({ status, bytes: encode(bend(answer.body, fault)), headers: answer.headers ?? {}, fault });
-};
+}
 
-const bend = (body: JsonObject, { json_patch = {}, mode }: Fault): unknown => {
+function bend(body: JsonObject, { json_patch = {}, mode }: Fault): unknown {
   const patched = merge(body, json_patch);
   return mode === "no_usage" ? withoutUsage(patched) : patched;
-};
+}
 
-const send = ({ status, bytes: own, headers, fault }: Sent): Response => {
+function send({ status, bytes: own, headers, fault }: Sent): Response {
   const bytes = fault.body === undefined ? own : new TextEncoder().encode(fault.body);
   const all = headersOf(fault, headers);
   if (fault.mode === "partial" || fault.mode === "cut_stream")
     return respond(status, bytes, all, half(bytes));
   if (fault.mode === "slow_body") return respond(status, bytes, all, slowly(bytes, fault.latency_ms ?? 0));
   return respond(status, bytes, all);
-};
+}
 
 interface Sent {
   readonly status: number;
@@ -101,12 +102,12 @@ export const encode = (body: unknown): Uint8Array<ArrayBuffer> =>
   new TextEncoder().encode(JSON.stringify(body));
 
 /** Always with a Content-Length, as these vendors answer JSON. */
-export const respond = (
+export function respond(
   status: number,
   bytes: Uint8Array<ArrayBuffer>,
   headers: Readonly<Record<string, string>> = {},
   stream?: ReadableStream<Uint8Array>,
-): Response => {
+): Response {
   const bodiless = status === 204 || status === 304;
   return new Response(bodiless ? null : (stream ?? bytes), {
     status,
@@ -116,14 +117,14 @@ export const respond = (
       ...headers,
     },
   });
-};
+}
 
-const headersOf = (fault: Fault, own: Readonly<Record<string, string>>): Record<string, string> => {
+function headersOf(fault: Fault, own: Readonly<Record<string, string>>): Record<string, string> {
   const given = fault.body === undefined ? own["content-type"] : undefined;
   return { ...own, "content-type": fault.content_type ?? given ?? "application/json", ...fault.headers };
-};
+}
 
-const half = (bytes: Uint8Array): ReadableStream<Uint8Array> => {
+function half(bytes: Uint8Array): ReadableStream<Uint8Array> {
   let sent = false;
   return new ReadableStream({
     pull(controller) {
@@ -132,10 +133,10 @@ const half = (bytes: Uint8Array): ReadableStream<Uint8Array> => {
       controller.enqueue(bytes.subarray(0, Math.floor(bytes.length / 2)));
     },
   });
-};
+}
 
 /** At most eight chunks, so that the whole delay is known: eight times the latency. */
-const slowly = (bytes: Uint8Array, latencyMs: number): ReadableStream<Uint8Array> => {
+function slowly(bytes: Uint8Array, latencyMs: number): ReadableStream<Uint8Array> {
   const size = Math.max(1, Math.ceil(bytes.length / 8));
   let sent = 0;
   let left = false;
@@ -151,15 +152,15 @@ const slowly = (bytes: Uint8Array, latencyMs: number): ReadableStream<Uint8Array
       left = true;
     },
   });
-};
+}
 
 /** Only ever made when pulled: a reader that stops reading stops us, one that leaves ends us. */
-const endless = (text: string): ReadableStream<Uint8Array> => {
+function endless(text: string): ReadableStream<Uint8Array> {
   const chunk = new TextEncoder().encode(text.repeat(Math.ceil(65_536 / Math.max(1, text.length))));
   return new ReadableStream({ pull: (controller) => controller.enqueue(chunk) });
-};
+}
 
-const onAbort = (signal: AbortSignal, then: () => void): void => {
+function onAbort(signal: AbortSignal, then: () => void): void {
   if (signal.aborted) then();
   else signal.addEventListener("abort", then, { once: true });
-};
+}

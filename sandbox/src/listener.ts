@@ -1,18 +1,18 @@
 // A fetch function behind a loopback socket. On node:http and not on Bun.serve, because the sandbox must
 // be able to break its word: measured on Bun 1.4.4, Bun.serve can reset a connection, but it replaces
 // the Content-Length of a stream by chunks, and a body cut short of its length is what a gateway must survive.
-import { createServer } from "node:http";
+
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { SocketClosed } from "./socket-closed.ts";
-import type { IncomingMessage, ServerResponse } from "node:http";
 
 export interface Listener {
   readonly url: string;
   /** Until then, connections wait. */
-  serve(fetch: (request: Request) => Promise<Response>): void;
-  close(): void;
+  readonly serve: (fetch: (request: Request) => Promise<Response>) => void;
+  readonly close: () => void;
 }
 
-export const openListener = async ({ port }: { port: number }): Promise<Listener> => {
+export async function openListener({ port }: { port: number }): Promise<Listener> {
   const ready = Promise.withResolvers<(request: Request) => Promise<Response>>();
   const server = createServer((incoming, outgoing) => {
     exchange(ready.promise, incoming, outgoing).catch((error: unknown) => {
@@ -41,13 +41,13 @@ export const openListener = async ({ port }: { port: number }): Promise<Listener
       server.closeAllConnections();
     },
   };
-};
+}
 
-const exchange = async (
+async function exchange(
   ready: Promise<(request: Request) => Promise<Response>>,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-): Promise<void> => {
+): Promise<void> {
   const left = new AbortController();
   outgoing.once("close", () => left.abort());
 
@@ -62,12 +62,12 @@ const exchange = async (
   // A stream's first event may be long in coming; its headers are not.
   if (!response.headers.has("content-length")) outgoing.flushHeaders();
   await send(response, outgoing, left.signal);
-};
+}
 
 const bodyBytesMax = 64 * 1024 * 1024;
 
 /** Undefined when it is too large. */
-const readBody = async (incoming: IncomingMessage): Promise<Buffer<ArrayBuffer> | undefined> => {
+async function readBody(incoming: IncomingMessage): Promise<Buffer<ArrayBuffer> | undefined> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   // Without an encoding set, a node stream of bytes yields buffers and nothing else.
@@ -77,9 +77,9 @@ const readBody = async (incoming: IncomingMessage): Promise<Buffer<ArrayBuffer> 
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
-};
+}
 
-const requestOf = (incoming: IncomingMessage, body: Buffer<ArrayBuffer>, signal: AbortSignal): Request => {
+function requestOf(incoming: IncomingMessage, body: Buffer<ArrayBuffer>, signal: AbortSignal): Request {
   const headers = new Headers();
   for (let i = 0; i + 1 < incoming.rawHeaders.length; i += 2) {
     headers.append(incoming.rawHeaders[i] ?? "", incoming.rawHeaders[i + 1] ?? "");
@@ -92,9 +92,9 @@ const requestOf = (incoming: IncomingMessage, body: Buffer<ArrayBuffer>, signal:
     signal,
     ...(bodiless ? {} : { body }),
   });
-};
+}
 
-const send = async (response: Response, outgoing: ServerResponse, left: AbortSignal): Promise<void> => {
+async function send(response: Response, outgoing: ServerResponse, left: AbortSignal): Promise<void> {
   const reader = response.body?.getReader();
   if (reader === undefined) {
     outgoing.end();
@@ -110,9 +110,9 @@ const send = async (response: Response, outgoing: ServerResponse, left: AbortSig
     if (!outgoing.write(next.value)) await drained(outgoing, left);
   }
   outgoing.end();
-};
+}
 
-const drained = async (outgoing: ServerResponse, left: AbortSignal): Promise<void> => {
+async function drained(outgoing: ServerResponse, left: AbortSignal): Promise<void> {
   // The write itself may have found the caller gone.
   if (left.aborted) return;
   const { promise, resolve } = Promise.withResolvers<unknown>();
@@ -122,4 +122,4 @@ const drained = async (outgoing: ServerResponse, left: AbortSignal): Promise<voi
   // An endless body comes here for ever: leave no listener behind.
   outgoing.off("drain", resolve);
   left.removeEventListener("abort", resolve);
-};
+}

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { at, failureOf } from "./test-sandbox.ts";
 
-const start = async (env: Record<string, string> = {}, stderr: "inherit" | "pipe" = "inherit") => {
+async function start(env: Record<string, string> = {}, stderr: "inherit" | "pipe" = "inherit") {
   const program = Bun.spawn([process.execPath, `${import.meta.dir}/main.ts`], {
     env: { ...process.env, ...env },
     stdin: "pipe",
@@ -15,7 +15,7 @@ const start = async (env: Record<string, string> = {}, stderr: "inherit" | "pipe
   const line = new TextDecoder().decode(value);
   const url = String(at(JSON.parse(line), "sandbox"));
   return { program, line, url };
-};
+}
 
 const bearer = { authorization: "Bearer sandbox" };
 

@@ -1,8 +1,8 @@
 // The sandbox as a program. Loopback only: it accepts a well-known key.
+
 import { openListener } from "./listener.ts";
 import { createSandbox } from "./sandbox.ts";
-import { openShelfFile } from "./shelf-file.ts";
-import type { ShelfFile } from "./shelf-file.ts";
+import { openShelfFile, type ShelfFile } from "./shelf-file.ts";
 
 const {
   SANDBOX_PORT,

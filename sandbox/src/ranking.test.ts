@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { heldOut, paraphrased, tuning } from "./test-ranking-cases.ts";
-import type { RankingGroup } from "./test-ranking-cases.ts";
 import { rank } from "./ranking.ts";
+import { heldOut, paraphrased, tuning, type RankingGroup } from "./test-ranking-cases.ts";
 
 describe("ranking", () => {
   test("finds the one best document among neighbours that share its words", () => {
@@ -37,7 +36,7 @@ describe("ranking", () => {
   });
 });
 
-const measure = (groups: readonly RankingGroup[]) => {
+function measure(groups: readonly RankingGroup[]) {
   const places = groups.flatMap(({ documents, queries }) =>
     queries.map(([query, best]) => placeOf(query, best, documents)),
   );
@@ -47,13 +46,13 @@ const measure = (groups: readonly RankingGroup[]) => {
     top1: share(places.filter((place) => place === 1).length),
     mrr: share(places.reduce((sum, place) => sum + 1 / place, 0)),
   };
-};
+}
 
 /** A tie counts against us: the input order must not decide a case. */
-const placeOf = (query: string, best: number, documents: readonly string[]): number => {
+function placeOf(query: string, best: number, documents: readonly string[]): number {
   const ranked = rank(query, documents);
   const score = ranked.find(({ index }) => index === best)?.score ?? 0;
   const place = ranked.filter((other) => other.score >= score).length;
   if (place > 1 && process.env["RANKING_MISSES"] === "1") process.stdout.write(`miss ${place} ${query}\n`);
   return place;
-};
+}

@@ -1,7 +1,7 @@
 // Lexical ranking that really ranks: BM25 over light stems, with a fuzzy match for typos and
 // inflections. No model, so that the same request gives the same scores on every machine.
-import { createAlike } from "./alike.ts";
-import type { Alike } from "./alike.ts";
+
+import { createAlike, type Alike } from "./alike.ts";
 import { isStopWord, termsOf } from "./words.ts";
 
 export interface Ranked {
@@ -19,7 +19,7 @@ const neighboursWeight = 0.2;
 const fuzzyTermsMax = 256;
 
 /** Best first; documents of equal score keep their input order. */
-export const rank = (query: string, documents: readonly string[]): Ranked[] => {
+export function rank(query: string, documents: readonly string[]): Ranked[] {
   const asked = termsOf(query);
   const corpus = readCorpus(documents);
   const wanted = [...new Set(asked)].map((term, position) => want(term, position, corpus));
@@ -32,7 +32,7 @@ export const rank = (query: string, documents: readonly string[]): Ranked[] => {
     return { index, score: ideal === 0 ? 0 : intoUnit((met * bonus) / ideal) };
   });
   return scored.sort((a, b) => b.score - a.score || a.index - b.index);
-};
+}
 
 interface Document {
   readonly length: number;
@@ -54,7 +54,7 @@ interface WantedTerm {
   readonly alike: readonly Alike[];
 }
 
-const readCorpus = (texts: readonly string[]): Corpus => {
+function readCorpus(texts: readonly string[]): Corpus {
   const documents = texts.map(readDocument);
   const documentsWith = new Map<string, number>();
   for (const { counts } of documents) {
@@ -67,9 +67,9 @@ const readCorpus = (texts: readonly string[]): Corpus => {
     averageLength: Math.max(1, totalLength / Math.max(1, documents.length)),
     alike: createAlike([...documentsWith.keys()].filter((term) => !isStopWord(term))),
   };
-};
+}
 
-const readDocument = (text: string): Document => {
+function readDocument(text: string): Document {
   const terms = termsOf(text);
   const counts = new Map<string, number>();
   for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1);
@@ -78,18 +78,18 @@ const readDocument = (text: string): Document => {
     counts,
     neighbours: new Set(terms.slice(1).map((term, i) => `${terms[i]} ${term}`)),
   };
-};
+}
 
-const want = (term: string, position: number, corpus: Corpus): WantedTerm => {
+function want(term: string, position: number, corpus: Corpus): WantedTerm {
   const holding = corpus.documentsWith.get(term) ?? 0;
   const rarity = Math.log(1 + (corpus.documents.length - holding + 0.5) / (holding + 0.5));
   if (isStopWord(term)) return { term, weight: rarity * stopWordWeight, alike: [] };
 
   const alike = position < fuzzyTermsMax ? corpus.alike(term) : [];
   return { term, weight: rarity, alike };
-};
+}
 
-const scoreOf = (wanted: WantedTerm, document: Document, corpus: Corpus): number => {
+function scoreOf(wanted: WantedTerm, document: Document, corpus: Corpus): number {
   const exact = document.counts.get(wanted.term);
   if (exact !== undefined) return wanted.weight * saturated(exact, document, corpus);
 
@@ -97,7 +97,7 @@ const scoreOf = (wanted: WantedTerm, document: Document, corpus: Corpus): number
   if (nearest === undefined) return 0;
   const count = document.counts.get(nearest.term) ?? 0;
   return wanted.weight * fuzzyWeight * nearest.likeness * saturated(count, document, corpus);
-};
+}
 
 const saturated = (count: number, { length }: Document, { averageLength }: Corpus): number =>
   (count * (saturation + 1)) /

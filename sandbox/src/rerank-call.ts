@@ -1,10 +1,9 @@
 // What the three rerank vendors share: a checked request, a ranking, and a count of tokens.
 // The names of the members are each vendor's own.
-import { rank } from "./ranking.ts";
+
+import { rank, type Ranked } from "./ranking.ts";
 import { countTokens } from "./tokens.ts";
-import { bearerOf, isObject, parseObject } from "./vendor.ts";
-import type { Ranked } from "./ranking.ts";
-import type { JsonObject, VendorCall } from "./vendor.ts";
+import { bearerOf, isObject, parseObject, type JsonObject, type VendorCall } from "./vendor.ts";
 
 export interface Reranked {
   readonly request: JsonObject;
@@ -21,10 +20,10 @@ export interface RerankRefused {
   readonly message: string;
 }
 
-export const runRerank = (
+export function runRerank(
   call: VendorCall,
   { key, topName }: { key: string; topName: string },
-): Reranked | RerankRefused => {
+): Reranked | RerankRefused {
   const bearer = bearerOf(call.headers);
   if (bearer === undefined) return { refused: "missing_key", message: "no api key supplied" };
   if (bearer !== key) return { refused: "wrong_key", message: "invalid api key" };
@@ -50,12 +49,12 @@ export const runRerank = (
   const tokens =
     countTokens(query) * documents.length + documents.reduce((sum, text) => sum + countTokens(text), 0);
   return { request, model, documents, ranked: rank(query, documents).slice(0, top), tokens };
-};
+}
 
 const invalid = (message: string): RerankRefused => ({ refused: "invalid", message });
 
-const readDocuments = (value: unknown): string[] | undefined => {
+function readDocuments(value: unknown): string[] | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined;
   const texts = value.map((document: unknown) => (isObject(document) ? document["text"] : document));
   return texts.every((text) => typeof text === "string") ? texts : undefined;
-};
+}

@@ -3,10 +3,13 @@
 //   /<vendor>/…   the stand-ins, booked and faulted
 //   /public/…     what links in their answers point to, and the platform's pages; no key, not booked
 //   /_control/…   the test's own door: the book, the faults, the platform's tokens
-import { createBook } from "./book.ts";
+
+import { createBook, type Book } from "./book.ts";
 import { answerControl } from "./control.ts";
-import { answerWith, encode, respond } from "./faulty-answer.ts";
 import { createFaults } from "./faults.ts";
+import { answerWith, encode, respond } from "./faulty-answer.ts";
+import type { ShelfFile } from "./shelf-file.ts";
+import type { Vendor } from "./vendor.ts";
 import { createAnthropic } from "./vendors/anthropic/anthropic.ts";
 import { createCohere } from "./vendors/cohere.ts";
 import { createDashScope } from "./vendors/dashscope/dashscope.ts";
@@ -23,9 +26,6 @@ import { createTikHub } from "./vendors/tikhub.ts";
 import { createTwitterApi } from "./vendors/twitterapi.ts";
 import { createVoyage } from "./vendors/voyage.ts";
 import { createX } from "./vendors/x/x.ts";
-import type { Book } from "./book.ts";
-import type { ShelfFile } from "./shelf-file.ts";
-import type { Vendor } from "./vendor.ts";
 
 export interface SandboxOptions {
   readonly now: () => number;
@@ -45,11 +45,11 @@ export interface SandboxOptions {
 
 export interface Sandbox {
   /** Rejects where a vendor would close the socket. */
-  fetch(request: Request): Promise<Response>;
+  readonly fetch: (request: Request) => Promise<Response>;
   readonly book: Book;
 }
 
-export const createSandbox = ({
+export function createSandbox({
   now,
   publicUrl,
   secret,
@@ -57,7 +57,7 @@ export const createSandbox = ({
   controlToken,
   pollQps,
   file,
-}: SandboxOptions): Sandbox => {
+}: SandboxOptions): Sandbox {
   const book = createBook();
   const faults = createFaults();
   const tikhub = createTikHub({ key, publicUrl, secret, file });
@@ -127,6 +127,6 @@ export const createSandbox = ({
   };
 
   return { fetch, book };
-};
+}
 
 const notFound = (message: string): Response => respond(404, encode({ error: "Not Found", message }));

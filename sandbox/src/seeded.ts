@@ -2,16 +2,16 @@
 
 export interface Seeded {
   /** 0 ≤ fraction < 1 */
-  fraction(): number;
+  readonly fraction: () => number;
   /** Both ends included. */
-  integer(range: { from: number; to: number }): number;
-  decimal(range: { from: number; to: number; places: number }): number;
-  pick<T>(choices: readonly [T, ...T[]]): T;
+  readonly integer: (range: { from: number; to: number }) => number;
+  readonly decimal: (range: { from: number; to: number; places: number }) => number;
+  readonly pick: <T>(choices: readonly [T, ...T[]]) => T;
   /** A decimal id as text: ids of this length do not fit a JavaScript number. */
-  digits(length: number): string;
+  readonly digits: (length: number) => string;
 }
 
-export const createSeeded = (seed: string): Seeded => {
+export function createSeeded(seed: string): Seeded {
   let state = hash32(seed);
 
   // mulberry32: small, well spread, and the same on every platform.
@@ -32,15 +32,15 @@ export const createSeeded = (seed: string): Seeded => {
     digits: (length) =>
       Array.from({ length }, (_, place) => integer({ from: place === 0 ? 1 : 0, to: 9 })).join(""),
   };
-};
+}
 
 /** Short, stable and not secret: good for ids that need not be unguessable. */
 export const fingerprint = (text: string): string =>
   new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 32);
 
 /** FNV-1a over UTF-16 units. */
-const hash32 = (text: string): number => {
+function hash32(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return hash | 0;
-};
+}

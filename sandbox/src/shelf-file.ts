@@ -1,14 +1,15 @@
 // The file in which shelves outlast the program. What was put is safe from a kill as soon as `put` returns, so nobody is
 // told of anything that a killed program forgets; a machine that loses power may lose the last moments.
+
 import { Database } from "bun:sqlite";
 
 export interface ShelfFile {
   /** Made with the file, and the same for as long as there is the file. */
   readonly secret: string;
   /** The things of a shelf, in order of creation. */
-  load(shelf: string): readonly KeptThing[];
-  put(shelf: string, kept: KeptThing): void;
-  remove(shelf: string, id: string): void;
+  readonly load: (shelf: string) => readonly KeptThing[];
+  readonly put: (shelf: string, kept: KeptThing) => void;
+  readonly remove: (shelf: string, id: string) => void;
 }
 
 interface KeptThing {
@@ -23,7 +24,7 @@ const layout = 1;
 /** Another program of ours may just be ending over the same file. */
 const busyTimeoutMs = 5_000;
 
-export const openShelfFile = (path: string, nowMs: number): ShelfFile => {
+export function openShelfFile(path: string, nowMs: number): ShelfFile {
   const db = openPrivately(path);
   db.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   db.run("PRAGMA journal_mode = WAL");
@@ -45,19 +46,19 @@ export const openShelfFile = (path: string, nowMs: number): ShelfFile => {
     put: (shelf, { id, thing, untilMs }) => void put.run(shelf, id, JSON.stringify(thing), untilMs),
     remove: (shelf, id) => void remove.run(shelf, id),
   };
-};
+}
 
 /** The secret and the platform's tokens are for their owner's eyes only; SQLite gives its log the rights of the file. */
-const openPrivately = (path: string): Database => {
+function openPrivately(path: string): Database {
   const usualMask = process.umask(0o077);
   try {
     return new Database(path, { create: true, readwrite: true });
   } finally {
     process.umask(usualMask);
   }
-};
+}
 
-const prepare = (db: Database, nowMs: number): void => {
+function prepare(db: Database, nowMs: number): void {
   const found = db.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version;
   if (found !== layout) {
     db.run("DROP TABLE IF EXISTS secret");
@@ -71,10 +72,10 @@ const prepare = (db: Database, nowMs: number): void => {
     db.run(`PRAGMA user_version = ${layout}`);
   }
   db.run("DELETE FROM kept WHERE until_ms <= ?", [nowMs]);
-};
+}
 
-const readSecret = (db: Database): string => {
+function readSecret(db: Database): string {
   const row = db.query<{ value: string }, []>("SELECT value FROM secret").get();
   if (row === null) throw new Error("the secret is missing");
   return row.value;
-};
+}

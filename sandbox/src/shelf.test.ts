@@ -1,12 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openShelfFile } from "./shelf-file.ts";
+import { openShelfFile, type ShelfFile } from "./shelf-file.ts";
 import { createShelf } from "./shelf.ts";
 import { startMs } from "./test-sandbox.ts";
-import type { ShelfFile } from "./shelf-file.ts";
 
 let folder: string;
 let path: string;

@@ -1,14 +1,15 @@
 // What a vendor remembers of one kind: each thing until its time, and never more than there is room for.
+
 import type { ShelfFile } from "./shelf-file.ts";
 
 export interface Shelf<Thing> {
   /** A thing put again keeps its place. */
-  put(id: string, thing: Thing, times: { untilMs: number; nowMs: number }): void;
+  readonly put: (id: string, thing: Thing, times: { untilMs: number; nowMs: number }) => void;
   /** Undefined when there never was one, or none any more. */
-  find(id: string, nowMs: number): Thing | undefined;
-  remove(id: string): void;
+  readonly find: (id: string, nowMs: number) => Thing | undefined;
+  readonly remove: (id: string) => void;
   /** In order of creation, perhaps with some whose time is over. */
-  all(): readonly (readonly [id: string, thing: Thing])[];
+  readonly all: () => readonly (readonly [id: string, thing: Thing])[];
 }
 
 interface ShelfOptions {
@@ -19,7 +20,7 @@ interface ShelfOptions {
 }
 
 /** Things must be what JSON can say. */
-export const createShelf = <Thing>({ name, thingsMax, file }: ShelfOptions): Shelf<Thing> => {
+export function createShelf<Thing>({ name, thingsMax, file }: ShelfOptions): Shelf<Thing> {
   // In order of creation, so that the first is always the next to be forgotten.
   const kept = new Map<string, { readonly thing: Thing; readonly untilMs: number }>();
   for (const { id, thing, untilMs } of file?.load(name) ?? []) {
@@ -50,4 +51,4 @@ export const createShelf = <Thing>({ name, thingsMax, file }: ShelfOptions): She
     remove,
     all: () => [...kept].map(([id, { thing }]) => [id, thing]),
   };
-};
+}

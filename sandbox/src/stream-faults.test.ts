@@ -1,9 +1,9 @@
 // Streams and what can happen to them, over a real socket, because a gateway meets them there.
+
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
-import { openListener } from "./listener.ts";
+import { openListener, type Listener } from "./listener.ts";
 import { anyString, at, createTestSandbox, eventsIn, failureOf } from "./test-sandbox.ts";
-import type { Listener } from "./listener.ts";
 
 const sandbox = createTestSandbox();
 const { book } = sandbox;
@@ -58,7 +58,7 @@ const ask = (dialect: Dialect, { signal, more = {} }: { signal?: AbortSignal; mo
   });
 
 /** What arrived until the end, and how it ended. */
-const readAll = async (response: Response) => {
+async function readAll(response: Response) {
   const decoder = new TextDecoder();
   let text = "";
   const chunks: AsyncIterable<Uint8Array> = response.body ?? new Blob([]).stream();
@@ -75,13 +75,13 @@ const readAll = async (response: Response) => {
       return eventsIn(text);
     },
   };
-};
+}
 
 const entry = () => book.read().entries.at(-1);
-const booked = async () => {
+async function booked() {
   for (let tries = 0; tries < 100 && entry()?.status === null; tries++) await Bun.sleep(5);
   return entry();
-};
+}
 
 describe("streams over a socket", () => {
   test.each(names)("%s arrives whole, and is booked as sent", async (dialect) => {

@@ -1,10 +1,11 @@
 // A vendor's events on their way to the caller, bent by a fault where there is one. Events are made when
 // they are pulled, so a caller that stops reading stops the vendor, and one that leaves ends it.
+
 import { setTimeout as pause } from "node:timers/promises";
 import { bendEvent } from "./bent-usage.ts";
-import { SocketClosed } from "./socket-closed.ts";
 import type { Outcome } from "./book.ts";
 import type { Fault } from "./faults.ts";
+import { SocketClosed } from "./socket-closed.ts";
 import type { Billed, JsonObject, StreamEvent, VendorStream } from "./vendor.ts";
 
 interface StreamedCall {
@@ -14,7 +15,7 @@ interface StreamedCall {
   readonly answered: (outcome: Outcome) => void;
 }
 
-export const answerInEvents = ({ stream, fault, answered }: StreamedCall): Response => {
+export function answerInEvents({ stream, fault, answered }: StreamedCall): Response {
   const status = fault.status ?? stream.status;
   const { begin, between, end, contentType } = framings[stream.framing];
   const events = bentEvents(stream, fault);
@@ -79,16 +80,16 @@ export const answerInEvents = ({ stream, fault, answered }: StreamedCall): Respo
     ...fault.headers,
   };
   return new Response(new ReadableStream({ pull, cancel }, { highWaterMark: 0 }), { status, headers });
-};
+}
 
 /** All of it at once, for faults that know bodies only. */
-export const wholeOf = (stream: VendorStream, fault: Fault) => {
+export function wholeOf(stream: VendorStream, fault: Fault) {
   const { begin, between, end, contentType } = framings[stream.framing];
   const all = [...bentEvents(stream, fault)];
   const billed: Billed = all.at(-1)?.billed ?? stream.billed;
   const text = begin + all.map((event) => frame(stream, event)).join(between) + end;
   return { bytes: encoder.encode(text), contentType, billed, events: all.length };
-};
+}
 
 function* bentEvents(stream: VendorStream, fault: Fault): Generator<StreamEvent, undefined> {
   for (const event of stream.events) {
@@ -108,11 +109,11 @@ const framings = {
   json_list: { begin: "[", between: ",\r\n", end: "]", contentType: "application/json; charset=UTF-8" },
 } as const;
 
-const frame = (
+function frame(
   { framing }: VendorStream,
   { event, data }: { event?: string; data: JsonObject | string },
-): string => {
+): string {
   const text = typeof data === "string" ? data : JSON.stringify(data);
   if (framing === "json_list") return text;
   return `${event === undefined ? "" : `event: ${event}\n`}data: ${text}\n\n`;
-};
+}

@@ -1,7 +1,7 @@
 // What the sandbox's own tests start from: a fixed clock, and short ways to ask and to look.
+
 import { expect } from "bun:test";
-import { createSandbox } from "./sandbox.ts";
-import type { SandboxOptions } from "./sandbox.ts";
+import { createSandbox, type SandboxOptions } from "./sandbox.ts";
 
 export const startMs = Date.UTC(2026, 10, 15, 10, 12, 50);
 
@@ -10,7 +10,7 @@ interface Sent {
   readonly headers?: Record<string, string>;
 }
 
-export const createTestSandbox = (options: Partial<SandboxOptions> = {}) => {
+export function createTestSandbox(options: Partial<SandboxOptions> = {}) {
   const clock = { ms: startMs };
   const sandbox = createSandbox({
     now: () => clock.ms,
@@ -31,7 +31,7 @@ export const createTestSandbox = (options: Partial<SandboxOptions> = {}) => {
     return { status: response.status, headers: response.headers, json, text: answer };
   };
   return { ...sandbox, clock, ask };
-};
+}
 
 export interface SeenEvent {
   readonly event: string | undefined;
@@ -68,7 +68,7 @@ export const anyList: unknown = expect.any(Array);
 export const matching = (pattern: RegExp): unknown => expect.stringMatching(pattern);
 export const containing = (text: string): unknown => expect.stringContaining(text);
 
-const keyFor = (path: string): Record<string, string> => {
+function keyFor(path: string): Record<string, string> {
   const vendor = path.split("/")[1] ?? "";
   if (["financialdatasets", "exa", "scrapecreators", "twitterapi"].includes(vendor)) {
     return { "x-api-key": "sandbox" };
@@ -77,4 +77,4 @@ const keyFor = (path: string): Record<string, string> => {
   if (vendor === "anthropic") return { "x-api-key": "sandbox", "anthropic-version": "2023-06-01" };
   if (vendor === "gemini") return { "x-goog-api-key": "sandbox" };
   return { authorization: "Bearer sandbox" };
-};
+}

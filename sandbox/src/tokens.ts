@@ -14,14 +14,14 @@ export interface Piece {
   readonly tokens: number;
 }
 
-export const countTokens = (text: string): number => {
+export function countTokens(text: string): number {
   let total = 0;
   for (const { tokens } of pieces(text)) total += tokens;
   return text === "" ? 0 : Math.max(1, total);
-};
+}
 
 /** The longest beginning of `text` worth at most `tokensMax` tokens. */
-export const cutToTokens = (text: string, tokensMax: number): { text: string; cut: boolean } => {
+export function cutToTokens(text: string, tokensMax: number): { text: string; cut: boolean } {
   let kept = "";
   let total = 0;
 
@@ -34,16 +34,16 @@ export const cutToTokens = (text: string, tokensMax: number): { text: string; cu
     total += next.tokens;
   }
   return { text: kept, cut: false };
-};
+}
 
 export function* pieces(text: string): Generator<Piece> {
   for (const [match] of text.matchAll(piece)) yield { text: match, tokens: tokensOf(match) };
 }
 
-const tokensOf = (match: string): number => {
+function tokensOf(match: string): number {
   // A blank belongs to the word after it, as in the tokenizers of the vendors; a line break counts.
   if (/^\s/u.test(match)) return match.includes("\n") ? 1 : 0;
   return isWord(match) ? Math.ceil([...match].length / lettersPerToken) : 1;
-};
+}
 
 const isWord = (match: string): boolean => /^[\p{L}\p{M}]{2,}$/u.test(match);

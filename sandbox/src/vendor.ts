@@ -31,7 +31,7 @@ export interface VendorStream {
   readonly billed: Billed;
   readonly events: Iterable<StreamEvent>;
   /** How the vendor says in the middle of a stream that it cannot go on. */
-  fail(message: string): Pick<StreamEvent, "event" | "data">;
+  readonly fail: (message: string) => Pick<StreamEvent, "event" | "data">;
 }
 
 export interface StreamEvent {
@@ -49,9 +49,9 @@ export interface StreamEvent {
  * The platform's tokens are the exception: nobody may guess them, and they run out.
  */
 export interface Vendor {
-  answer(call: VendorCall): VendorAnswer | VendorStream | Promise<VendorAnswer>;
+  readonly answer: (call: VendorCall) => VendorAnswer | VendorStream | Promise<VendorAnswer>;
   /** An error in the vendor's own shape, which may depend on the path; injected faults speak through it too. */
-  refuse(status: number, message: string, path?: string): VendorAnswer;
+  readonly refuse: (status: number, message: string, path?: string) => VendorAnswer;
 }
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -63,14 +63,14 @@ export const isObject = (value: unknown): value is JsonObject =>
 export const isNothing = (value: unknown): value is null | undefined => value === null || value === undefined;
 
 /** Undefined when the text is not a JSON object. */
-export const parseObject = (text: string): JsonObject | undefined => {
+export function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
-};
+}
 
 /** Undefined without a bearer, so that a vendor can tell a missing key from a wrong one. */
 export const bearerOf = (headers: Headers): string | undefined =>

@@ -4,22 +4,22 @@ const cjk = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]+/v;
 const word =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]+|[[\p{L}\p{M}\p{N}]--[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]]+/gv;
 
-export const termsOf = (text: string): string[] => {
+export function termsOf(text: string): string[] {
   // A possessive is the word itself, and an apostrophe inside a word does not part it.
   const plain = text
     .normalize("NFKC")
     .toLowerCase()
     .replace(/['’]s?\b/gu, "");
   return (plain.match(word) ?? []).flatMap((run) => (cjk.test(run) ? pairs(run) : [stem(run)]));
-};
+}
 
 export const isStopWord = (term: string): boolean => stopWords.has(term);
 
-const pairs = (run: string): string[] => {
+function pairs(run: string): string[] {
   const letters = [...run];
   if (letters.length === 1) return letters;
   return letters.slice(1).map((letter, i) => `${letters[i]}${letter}`);
-};
+}
 
 // A few endings of English, longest first. Being wrong alike on both sides does no harm.
 const endings: readonly (readonly [ending: string, put: string])[] = [
@@ -44,7 +44,7 @@ const endings: readonly (readonly [ending: string, put: string])[] = [
 ];
 const stemLengthMin = 3;
 
-const stem = (term: string): string => {
+function stem(term: string): string {
   if (!/^[a-z]+$/.test(term) || term.endsWith("ss") || term.endsWith("us")) return term;
 
   for (const [ending, put] of endings) {
@@ -54,7 +54,7 @@ const stem = (term: string): string => {
     return undouble(rest + put);
   }
   return undouble(term);
-};
+}
 
 /** stopp(ing) → stop, but fall and miss keep both letters. */
 const undouble = (term: string): string =>

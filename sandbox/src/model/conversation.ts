@@ -1,5 +1,6 @@
 // A conversation in words of no vendor. Every dialect is read into this, so that the same conversation
 // has the same answer and the same count of tokens in each.
+
 import type { JsonObject } from "../vendor.ts";
 
 export interface Conversation {
@@ -54,11 +55,11 @@ export const textOf = ({ blocks }: Turn): string => blocks.map(({ text }) => tex
 export const textTurn = (role: Turn["role"], text: string): Turn => ({ role, blocks: [{ text }], calls: [] });
 
 /** Arguments as text are read back where they can be, so that they count alike in every dialect. */
-export const inputOf = (text: unknown): unknown => {
+export function inputOf(text: unknown): unknown {
   if (typeof text !== "string") return text ?? {};
   try {
     return JSON.parse(text);
   } catch {
     return text;
   }
-};
+}

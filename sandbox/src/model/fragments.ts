@@ -1,9 +1,10 @@
 // A text in the portions in which a model streams it: word by word, long runs in short pieces.
+
 import { pieces } from "../tokens.ts";
 
 export interface Fragment {
   readonly text: string;
-  /** Of this fragment; over all fragments they add up to the tokens of the text. */
+  /** What this fragment counts as; all of them add up to the tokens of the text. */
   readonly tokens: number;
 }
 

@@ -1,12 +1,12 @@
 // A prompt cache that works where it is told to: beginnings that end at a mark are written, and read again
 // by any later prompt that begins alike, marked there or not, until their time is over.
 // Unlike the vendor's, it has no smallest size: a test should not need a page of text.
-import { tokensUpTo } from "./prompt.ts";
+
 import type { CacheTime } from "./conversation.ts";
-import type { Prompt } from "./prompt.ts";
+import { tokensUpTo, type Prompt } from "./prompt.ts";
 
 export interface MarkedCache {
-  use(prompt: { model: string; prompt: Prompt; nowMs: number }): CacheUse;
+  readonly use: (prompt: { model: string; prompt: Prompt; nowMs: number }) => CacheUse;
 }
 
 /** Disjoint; what is left of the prompt's tokens was neither read nor written. */
@@ -25,7 +25,7 @@ interface Kept {
 const lifeMs = { "5m": 5 * 60_000, "1h": 60 * 60_000 } as const;
 const keptMax = 50_000;
 
-export const createMarkedCache = (): MarkedCache => {
+export function createMarkedCache(): MarkedCache {
   const kept = new Map<bigint, Kept>();
 
   const keep = (fingerprint: bigint, tokens: number, cacheFor: CacheTime, nowMs: number): void => {
@@ -64,4 +64,4 @@ export const createMarkedCache = (): MarkedCache => {
       return use;
     },
   };
-};
+}

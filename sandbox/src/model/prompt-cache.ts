@@ -1,10 +1,11 @@
 // A prompt cache that works unasked: a beginning that was seen before is reported as cached, from 1,024 tokens
 // on, in steps of 128. Only fingerprints are kept.
+
 import { pieces } from "../tokens.ts";
 
 export interface PromptCache {
   /** How many tokens of this prompt's beginning this model saw before; remembers the prompt. */
-  recall(prompt: { model: string; text: string }): number;
+  readonly recall: (prompt: { model: string; text: string }) => number;
 }
 
 const firstStepTokens = 1024;
@@ -13,7 +14,7 @@ const stepTokens = 128;
 const stepsMax = 1000;
 const rememberedMax = 50_000;
 
-export const createPromptCache = (): PromptCache => {
+export function createPromptCache(): PromptCache {
   const seen = new Set<bigint>();
 
   const remember = (fingerprint: bigint): void => {
@@ -33,10 +34,10 @@ export const createPromptCache = (): PromptCache => {
       return cached;
     },
   };
-};
+}
 
 /** Each fingerprint includes the one before it, so it stands for everything up to its place. */
-const stepsOf = (prompt: string, seed: bigint): { tokens: number; fingerprint: bigint }[] => {
+function stepsOf(prompt: string, seed: bigint): { tokens: number; fingerprint: bigint }[] {
   const steps: { tokens: number; fingerprint: bigint }[] = [];
   let fingerprint = seed;
   let tokens = 0;
@@ -54,4 +55,4 @@ const stepsOf = (prompt: string, seed: bigint): { tokens: number; fingerprint: b
     if (steps.length === stepsMax) break;
   }
   return steps;
-};
+}

@@ -1,4 +1,5 @@
 // What the model reads, and what it counts as.
+
 import { countTokens } from "../tokens.ts";
 import type { Block, CacheTime, Conversation, Turn } from "./conversation.ts";
 
@@ -23,7 +24,7 @@ export interface Segment {
   readonly endsTurn: boolean;
 }
 
-export const promptOf = (read: Pick<Conversation, "turns" | "tools">): Prompt => {
+export function promptOf(read: Pick<Conversation, "turns" | "tools">): Prompt {
   const segments = [...toolSegments(read), ...read.turns.flatMap(turnSegments)];
   return {
     text: textOfAll(segments),
@@ -31,9 +32,9 @@ export const promptOf = (read: Pick<Conversation, "turns" | "tools">): Prompt =>
     imageTokens: imagesIn(segments) * tokensPerImage,
     segments,
   };
-};
+}
 
-/** Of a prompt that goes only so far. */
+/** What a prompt counts as that ends after these segments. */
 export const tokensUpTo = (segments: readonly Segment[]): number =>
   countTokens(textOfAll(segments)) +
   segments.filter(({ endsTurn }) => endsTurn).length * tokensPerTurn +
@@ -44,15 +45,15 @@ const textOfAll = (segments: readonly Segment[]): string => segments.map(({ text
 const imagesIn = (segments: readonly Segment[]): number =>
   segments.filter(({ image }) => image !== undefined).length;
 
-const toolSegments = ({ tools }: Pick<Conversation, "tools">): Segment[] => {
+function toolSegments({ tools }: Pick<Conversation, "tools">): Segment[] {
   if (tools.length === 0) return [];
   // Without what is not part of the model's reading: how long to cache it.
   const read = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
   const cacheFor = tools.findLast((tool) => tool.cacheFor !== undefined)?.cacheFor;
   return [{ text: JSON.stringify(read), image: undefined, cacheFor, endsTurn: false }];
-};
+}
 
-const turnSegments = (turn: Turn, n: number): Segment[] => {
+function turnSegments(turn: Turn, n: number): Segment[] {
   const calls = turn.calls.length === 0 ? "" : JSON.stringify(turn.calls);
   const blocks: readonly Block[] = turn.blocks.length === 0 ? [{ text: "" }] : turn.blocks;
   return blocks.map((block, i) => {
@@ -65,4 +66,4 @@ const turnSegments = (turn: Turn, n: number): Segment[] => {
       endsTurn,
     };
   });
-};
+}

@@ -1,9 +1,10 @@
 // What the stand-in model answers: thoughts, then a text or tool calls, within the limits of the request.
+
 import { fingerprint } from "../seeded.ts";
 import { countTokens, cutToTokens } from "../tokens.ts";
+import type { Conversation, Tool } from "./conversation.ts";
 import { askedIn, jsonTo, resultsIn, sayTo, thinkAbout } from "./say.ts";
 import { sampleOf } from "./schema-sample.ts";
-import type { Conversation, Tool } from "./conversation.ts";
 
 export interface Reply {
   /** Empty when the model does not think. */
@@ -32,17 +33,17 @@ export interface Call {
 const modelTokensMax = 4096;
 
 /** `index` tells the alternatives of one answer apart. */
-export const replyTo = (asked: Conversation, index = 0): Reply => {
+export function replyTo(asked: Conversation, index = 0): Reply {
   const tokensMax = Math.min(asked.tokensMax, modelTokensMax);
   const thoughts = cutToTokens(thinkAbout(asked.turns), Math.min(asked.thinkingTokensMax, tokensMax)).text;
   const thoughtTokens = countTokens(thoughts);
   const spoken = speak(asked, index, tokensMax - thoughtTokens);
   return { ...spoken, thoughts, thoughtTokens, tokens: thoughtTokens + spoken.tokens };
-};
+}
 
 type Spoken = Omit<Reply, "thoughts" | "thoughtTokens">;
 
-const speak = (asked: Conversation, index: number, tokensMax: number): Spoken => {
+function speak(asked: Conversation, index: number, tokensMax: number): Spoken {
   const tools = toolsFor(asked);
   if (tools.length > 0) return callTools(tools, `${askedIn(asked.turns)} ${index}`, tokensMax);
 
@@ -57,10 +58,10 @@ const speak = (asked: Conversation, index: number, tokensMax: number): Spoken =>
     stopSequence: cut ? null : stopped.stopSequence,
     tokens: countTokens(text),
   };
-};
+}
 
 /** Every tool the last user message names, or the first one where one must be called. */
-const toolsFor = ({ tools, toolChoice, parallelCalls, turns }: Conversation): readonly Tool[] => {
+function toolsFor({ tools, toolChoice, parallelCalls, turns }: Conversation): readonly Tool[] {
   if (toolChoice === "none") return [];
   const allowed = Array.isArray(toolChoice) ? tools.filter(({ name }) => toolChoice.includes(name)) : tools;
   const asked = askedIn(turns);
@@ -70,20 +71,20 @@ const toolsFor = ({ tools, toolChoice, parallelCalls, turns }: Conversation): re
 
   const chosen = toolChoice === "auto" || named.length > 0 ? named : allowed.slice(0, 1);
   return parallelCalls ? chosen : chosen.slice(0, 1);
-};
+}
 
 /**
  * As a word of its own: `get_weather` does not name a tool called `get`. The words are looked up, because to search a long
  * text for each of many tools takes minutes.
  */
-const isNamedIn = (text: string): ((tool: Tool) => boolean) => {
+function isNamedIn(text: string): (tool: Tool) => boolean {
   const runs = text.match(/[\w-]+(?:[.:][\w-]+)*/g) ?? [];
   const words = new Set(runs.flatMap((run) => [run, ...run.split(/[.:]/)]));
   return ({ name }) => words.has(name);
-};
+}
 
 /** The limit cuts arguments too, in the middle of their JSON, and what would come after is not called. */
-const callTools = (tools: readonly Tool[], seed: string, tokensMax: number): Spoken => {
+function callTools(tools: readonly Tool[], seed: string, tokensMax: number): Spoken {
   const calls: Call[] = [];
   let tokens = 0;
   for (const { name, parameters } of tools) {
@@ -95,9 +96,9 @@ const callTools = (tools: readonly Tool[], seed: string, tokensMax: number): Spo
   }
   const cut = calls.some((call) => call.cut);
   return { text: "", calls, finish: cut ? "length" : "tool_calls", stopSequence: null, tokens };
-};
+}
 
-const cutAtStop = (text: string, stops: readonly string[]): { text: string; stopSequence: string | null } => {
+function cutAtStop(text: string, stops: readonly string[]): { text: string; stopSequence: string | null } {
   const first = stops
     .map((stop) => ({ stop, place: text.indexOf(stop) }))
     .filter(({ place }) => place >= 0)
@@ -105,4 +106,4 @@ const cutAtStop = (text: string, stops: readonly string[]): { text: string; stop
   return first === undefined
     ? { text, stopSequence: null }
     : { text: text.slice(0, first.place), stopSequence: first.stop };
-};
+}

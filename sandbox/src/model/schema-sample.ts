@@ -1,8 +1,7 @@
 // A value that fits a JSON Schema, for tool arguments and structured answers.
-import { createSeeded } from "../seeded.ts";
-import { isObject } from "../vendor.ts";
-import type { Seeded } from "../seeded.ts";
-import type { JsonObject } from "../vendor.ts";
+
+import { createSeeded, type Seeded } from "../seeded.ts";
+import { isObject, type JsonObject } from "../vendor.ts";
 
 // Schemas may refer to themselves, and ask for a million items.
 const depthMax = 8;
@@ -20,11 +19,11 @@ interface Place {
   readonly depth: number;
   /** Shared by the whole sample and used up as it grows. */
   readonly budget: { values: number };
-  /** Of the member being filled in: `city` becomes "city 42". */
+  /** The member being filled in: `city` becomes "city 42". */
   readonly name: string;
 }
 
-const sample = (given: unknown, place: Place): unknown => {
+function sample(given: unknown, place: Place): unknown {
   const schema = follow(given, place.root);
   place.budget.values -= 1;
   if (!isObject(schema) || place.depth > depthMax || place.budget.values < 0) return null;
@@ -59,29 +58,29 @@ const sample = (given: unknown, place: Place): unknown => {
     default:
       return `${place.name} ${place.seeded.integer({ from: 1, to: 99 })}`;
   }
-};
+}
 
 /** All required members; all members when the schema requires none. */
-const sampleObject = (schema: JsonObject, place: Place): JsonObject => {
+function sampleObject(schema: JsonObject, place: Place): JsonObject {
   const properties = isObject(schema["properties"]) ? schema["properties"] : {};
   const required = Array.isArray(schema["required"]) ? schema["required"].map(String) : [];
   const names = required.length > 0 ? required : Object.keys(properties);
   return Object.fromEntries(
     names.map((name) => [name, sample(properties[name], { ...place, name, depth: place.depth + 1 })]),
   );
-};
+}
 
-/** Of references only those within the schema, one step: `#/$defs/City`. */
-const follow = (schema: unknown, root: JsonObject): unknown => {
+/** Follows a reference within the schema, `#/$defs/City`, one step; no other. */
+function follow(schema: unknown, root: JsonObject): unknown {
   const reference = isObject(schema) ? schema["$ref"] : undefined;
   if (typeof reference !== "string") return schema;
   return reference
     .split("/")
     .slice(1)
     .reduce<unknown>((at, step) => (isObject(at) ? at[step] : undefined), root);
-};
+}
 
-const numberAt = (schema: JsonObject, member: string, otherwise: number): number => {
+function numberAt(schema: JsonObject, member: string, otherwise: number): number {
   const value = schema[member];
   return typeof value === "number" ? value : otherwise;
-};
+}

@@ -1,6 +1,6 @@
 // Small questions every vendor asks about a request.
-import { isNothing, isObject } from "../vendor.ts";
-import type { JsonObject } from "../vendor.ts";
+
+import { isNothing, isObject, type JsonObject } from "../vendor.ts";
 
 export const isInteger = (value: unknown, from: number, to: number): value is number =>
   typeof value === "number" && Number.isInteger(value) && value >= from && value <= to;

@@ -1,4 +1,5 @@
 // One conversation in four dialects: the same words, the same calls, the same count of tokens.
+
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { at, createTestSandbox, eventsIn } from "../test-sandbox.ts";
@@ -22,13 +23,13 @@ interface Asked {
 
 const parameters = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
 const pixel = "iVBORw0KGgo=";
-const textAt = (value: unknown, ...steps: readonly (string | number)[]): string => {
+function textAt(value: unknown, ...steps: readonly (string | number)[]): string {
   const text = at(value, ...steps);
   return typeof text === "string" ? text : "";
-};
+}
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
-const openAi = async ({ system, question, tools = [], image, limit, answered }: Asked): Promise<Said> => {
+async function openAi({ system, question, tools = [], image, limit, answered }: Asked): Promise<Said> {
   const parts = [
     { type: "text", text: question },
     { type: "image_url", image_url: { url: `data:image/png;base64,${pixel}` } },
@@ -58,9 +59,9 @@ const openAi = async ({ system, question, tools = [], image, limit, answered }: 
     input: Number(at(json, "usage", "prompt_tokens")),
     output: Number(at(json, "usage", "completion_tokens")),
   };
-};
+}
 
-const responses = async ({ system, question, tools = [], image, limit, answered }: Asked): Promise<Said> => {
+async function responses({ system, question, tools = [], image, limit, answered }: Asked): Promise<Said> {
   const parts = [
     { type: "input_text", text: question },
     { type: "input_image", image_url: `data:image/png;base64,${pixel}` },
@@ -90,9 +91,9 @@ const responses = async ({ system, question, tools = [], image, limit, answered 
     input: Number(at(json, "usage", "input_tokens")),
     output: Number(at(json, "usage", "output_tokens")),
   };
-};
+}
 
-const anthropic = async ({ system, question, tools = [], image, limit, answered }: Asked): Promise<Said> => {
+async function anthropic({ system, question, tools = [], image, limit, answered }: Asked): Promise<Said> {
   const parts = [
     { type: "text", text: question },
     { type: "image", source: { type: "base64", media_type: "image/png", data: pixel } },
@@ -123,9 +124,9 @@ const anthropic = async ({ system, question, tools = [], image, limit, answered 
     input: Number(at(json, "usage", "input_tokens")),
     output: Number(at(json, "usage", "output_tokens")),
   };
-};
+}
 
-const gemini = async ({ system, question, tools = [], image, limit, answered }: Asked): Promise<Said> => {
+async function gemini({ system, question, tools = [], image, limit, answered }: Asked): Promise<Said> {
   const inline = { inline_data: { mime_type: "image/png", data: pixel } };
   const calls = tools.map((name) => ({ functionCall: { name, args: {} } }));
   const results = tools.map((name) => ({ functionResponse: { name, response: { output: name } } }));
@@ -156,15 +157,15 @@ const gemini = async ({ system, question, tools = [], image, limit, answered }: 
     input: Number(at(json, "usageMetadata", "promptTokenCount")),
     output: Number(at(json, "usageMetadata", "candidatesTokenCount") ?? 0),
   };
-};
+}
 
-const inEveryDialect = async (asked: Asked): Promise<Said> => {
+async function inEveryDialect(asked: Asked): Promise<Said> {
   const said = await openAi(asked);
   expect(await responses(asked)).toEqual(said);
   expect(await anthropic(asked)).toEqual(said);
   expect(await gemini(asked)).toEqual(said);
   return said;
-};
+}
 
 describe("the same conversation has the same answer in every dialect", () => {
   const system = "Be brief.";

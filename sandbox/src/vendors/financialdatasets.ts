@@ -1,8 +1,9 @@
 // financialdatasets.ai: one snapshot of plausible figures per company, the same every time.
+
 import { createSeeded } from "../seeded.ts";
 import type { JsonObject, Vendor, VendorAnswer } from "../vendor.ts";
 
-export const createFinancialDatasets = ({ key }: { key: string }): Vendor => {
+export function createFinancialDatasets({ key }: { key: string }): Vendor {
   const answer: Vendor["answer"] = ({ method, path, query, headers }) => {
     if (headers.get("x-api-key") !== key) return refuse(401, "Missing or invalid API key");
     // Clients of this vendor are seen with and without the slash.
@@ -23,7 +24,7 @@ export const createFinancialDatasets = ({ key }: { key: string }): Vendor => {
     };
   };
   return { answer, refuse };
-};
+}
 
 const refuse = (status: number, message: string): VendorAnswer => ({
   status,
@@ -42,7 +43,7 @@ const errorNames: Readonly<Record<number, string>> = {
   503: "Service Unavailable",
 };
 
-const snapshotOf = (ticker: string): JsonObject => {
+function snapshotOf(ticker: string): JsonObject {
   const seeded = createSeeded(`financial ${ticker}`);
   const figures = Object.entries(ranges).map(
     ([name, [from, to]]) => [name, seeded.decimal({ from, to, places: 4 })] as const,
@@ -56,15 +57,15 @@ const snapshotOf = (ticker: string): JsonObject => {
     enterprise_value: Math.round(marketCap * (1 + netDebtShare)),
     ...Object.fromEntries(figures),
   };
-};
+}
 
 /** The registry keys people try first; any other company gets a made-up ticker. */
-const tickerOfCik = (cik: string): string => {
+function tickerOfCik(cik: string): string {
   const known = knownTickers[cik.replace(/^0+/, "")];
   if (known !== undefined) return known;
   const seeded = createSeeded(`cik ${cik}`);
   return Array.from({ length: 4 }, () => String.fromCharCode(seeded.integer({ from: 65, to: 90 }))).join("");
-};
+}
 
 const knownTickers: Readonly<Record<string, string>> = {
   "320193": "AAPL",

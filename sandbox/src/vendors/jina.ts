@@ -1,8 +1,9 @@
 // Jina rerank: `top_n`, `results` with `document: {text}`, `usage.total_tokens`.
+
 import { runRerank } from "../rerank-call.ts";
 import type { Vendor, VendorAnswer } from "../vendor.ts";
 
-export const createJina = ({ key }: { key: string }): Vendor => {
+export function createJina({ key }: { key: string }): Vendor {
   const answer: Vendor["answer"] = (call) => {
     const reranked = runRerank(call, { key, topName: "top_n" });
     if ("refused" in reranked) return refuse(statuses[reranked.refused], reranked.message);
@@ -21,7 +22,7 @@ export const createJina = ({ key }: { key: string }): Vendor => {
     };
   };
   return { answer, refuse };
-};
+}
 
 const statuses = { missing_key: 401, wrong_key: 401, path: 404, method: 405, invalid: 422 } as const;
 

@@ -1,4 +1,5 @@
 // ScrapeCreators: the comments of a post, a page at a time, each page a credit.
+
 import { createSeeded } from "../seeded.ts";
 import type { JsonObject, Vendor, VendorAnswer } from "../vendor.ts";
 
@@ -7,7 +8,7 @@ const creditsAtStart = 1_000_000;
 // A fixed day, so that a comment keeps its date whenever it is asked for.
 const newestMs = Date.UTC(2026, 0, 1);
 
-export const createScrapeCreators = ({ key }: { key: string }): Vendor => {
+export function createScrapeCreators({ key }: { key: string }): Vendor {
   let creditsRemaining = creditsAtStart;
 
   const answer: Vendor["answer"] = ({ method, path, query, headers }) => {
@@ -36,7 +37,7 @@ export const createScrapeCreators = ({ key }: { key: string }): Vendor => {
     };
   };
   return { answer, refuse };
-};
+}
 
 const refuse = (status: number, message: string): VendorAnswer => ({
   status,
@@ -57,13 +58,13 @@ const errorNames: Readonly<Record<number, string>> = {
 const cursorOf = (position: number): string => Buffer.from(`after ${position}`).toString("base64url");
 
 /** Undefined when it is no cursor of ours. */
-const positionOf = (cursor: string | null): number | undefined => {
+function positionOf(cursor: string | null): number | undefined {
   if (cursor === null || cursor === "") return 0;
   const position = /^after (\d{1,9})$/.exec(Buffer.from(cursor, "base64url").toString())?.[1];
   return position === undefined ? undefined : Number(position);
-};
+}
 
-const commentOf = (url: string, position: number): JsonObject => {
+function commentOf(url: string, position: number): JsonObject {
   const seeded = createSeeded(`comment ${url} ${position}`);
   const id = `18${seeded.digits(15)}`;
   const pk = seeded.digits(11);
@@ -92,4 +93,4 @@ const commentOf = (url: string, position: number): JsonObject => {
       fbid_v2: `178414${seeded.digits(11)}`,
     },
   };
-};
+}

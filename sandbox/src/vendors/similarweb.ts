@@ -1,4 +1,5 @@
 // Similarweb v5: figures about a website by month, a credit for each metric and month.
+
 import { createSeeded } from "../seeded.ts";
 import type { JsonObject, Vendor, VendorAnswer } from "../vendor.ts";
 
@@ -17,7 +18,7 @@ const ranges = {
 
 type Metric = keyof typeof ranges;
 
-export const createSimilarweb = ({ key }: { key: string }): Vendor => {
+export function createSimilarweb({ key }: { key: string }): Vendor {
   const answer: Vendor["answer"] = ({ method, path, query, headers }) => {
     if (headers.get("api-key") !== key) return refuse(401, "Invalid API key");
     if (path !== "/website-analysis/websites/traffic-and-engagement") return refuse(404, "Not found");
@@ -37,7 +38,7 @@ export const createSimilarweb = ({ key }: { key: string }): Vendor => {
     };
   };
   return { answer, refuse };
-};
+}
 
 const refuse = (status: number, message: string): VendorAnswer => ({
   status,
@@ -55,7 +56,7 @@ interface Asked {
 }
 
 /** A text is what is wrong. */
-const readQuery = (query: URLSearchParams): Asked | string => {
+function readQuery(query: URLSearchParams): Asked | string {
   const domain = query.get("domain");
   if (!domain) return "domain is required";
   const from = monthOf(query.get("start_date"));
@@ -68,14 +69,14 @@ const readQuery = (query: URLSearchParams): Asked | string => {
   if (words.size === 0) return "metrics is required";
   if (metrics.length < words.size) return `metrics: supported are ${Object.keys(ranges).join(", ")}`;
   return { domain, country: query.get("country") ?? "ww", from, months, metrics };
-};
+}
 
 const isMetric = (word: string): word is Metric => Object.hasOwn(ranges, word);
 
-const monthOf = (text: string | null): number | undefined => {
+function monthOf(text: string | null): number | undefined {
   const [, year, month] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(text ?? "") ?? [];
   return year === undefined ? undefined : Number(year) * 12 + Number(month) - 1;
-};
+}
 
 const dayOf = (month: number, day: number): string =>
   new Date(Date.UTC(Math.floor(month / 12), month % 12, day)).toISOString().slice(0, 10);

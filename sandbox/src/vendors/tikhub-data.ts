@@ -1,6 +1,6 @@
 // The `data` member of each reseller endpoint: made up, plausible, and the same for the same question.
-import { createSeeded, fingerprint } from "../seeded.ts";
-import type { Seeded } from "../seeded.ts";
+
+import { createSeeded, fingerprint, type Seeded } from "../seeded.ts";
 import type { JsonObject } from "../vendor.ts";
 
 export interface DataRefused {
@@ -26,7 +26,7 @@ const pageSizeMax = 50;
 // A fixed day, so that a video keeps its date whenever it is asked for.
 const yearStartSeconds = Date.UTC(2026, 0, 1) / 1000;
 
-const insightsVideos = (query: URLSearchParams): Data | DataRefused => {
+function insightsVideos(query: URLSearchParams): Data | DataRefused {
   const keyword = query.get("keyword");
   if (!keyword) return missing("keyword");
   const offset = wholeNumber(query, "offset", 0);
@@ -40,9 +40,9 @@ const insightsVideos = (query: URLSearchParams): Data | DataRefused => {
   return {
     data: { status_code: 0, has_more: end < total ? 1 : 0, cursor: Math.max(offset, end), data: videos },
   };
-};
+}
 
-const videoOf = (keyword: string, position: number) => {
+function videoOf(keyword: string, position: number) {
   const seeded = createSeeded(`video ${keyword} ${position}`);
   const plays = seeded.integer({ from: 1_000, to: 9_000_000 });
   const shareOfPlays = (most: number) => Math.floor(plays * seeded.decimal({ from: 0, to: most, places: 4 }));
@@ -73,9 +73,9 @@ const videoOf = (keyword: string, position: number) => {
       share_url: `https://www.tiktok.com/@${author.unique_id}/video/${awemeId}`,
     },
   };
-};
+}
 
-const authorOf = (seeded: Seeded) => {
+function authorOf(seeded: Seeded) {
   const name = seeded.pick(["mira", "jonas", "ada", "kenji", "lucia", "tomas", "noor", "elif"]);
   const uid = `6${seeded.digits(18)}`;
   return {
@@ -85,9 +85,9 @@ const authorOf = (seeded: Seeded) => {
     nickname: name,
     follower_count: seeded.integer({ from: 50, to: 2_000_000 }),
   };
-};
+}
 
-const wordSuggestions = (query: URLSearchParams): Data | DataRefused => {
+function wordSuggestions(query: URLSearchParams): Data | DataRefused {
   const word = query.get("search_word");
   if (!word) return missing("search_word");
   const seeded = createSeeded(
@@ -95,7 +95,7 @@ const wordSuggestions = (query: URLSearchParams): Data | DataRefused => {
   );
   const words = suggestionEndings.filter(() => seeded.fraction() < 0.7).map((ending) => `${word} ${ending}`);
   return { data: { code: 0, message: "", data: [word, ...words] } };
-};
+}
 
 const suggestionEndings = [
   "for women",
@@ -122,7 +122,7 @@ const suggestionEndings = [
   "bundle",
 ];
 
-const tagDetail = (query: URLSearchParams): Data | DataRefused => {
+function tagDetail(query: URLSearchParams): Data | DataRefused {
   const tag = query.get("tag_name");
   if (!tag) return missing("tag_name");
   if (tag.startsWith("missing")) return notFound("tag_name");
@@ -138,9 +138,9 @@ const tagDetail = (query: URLSearchParams): Data | DataRefused => {
     stats: { videoCount, viewCount: videoCount * seeded.integer({ from: 500, to: 20_000 }) },
   };
   return { data: { challengeInfo: { challenge } } };
-};
+}
 
-const userStories = (query: URLSearchParams, nowMs: number): Data | DataRefused => {
+function userStories(query: URLSearchParams, nowMs: number): Data | DataRefused {
   const user = query.get("username") || query.get("user_id");
   if (!user) return missing("username");
   if (user.startsWith("missing")) return notFound("username");
@@ -150,10 +150,10 @@ const userStories = (query: URLSearchParams, nowMs: number): Data | DataRefused 
   const count = seeded.integer({ from: 1, to: 8 });
   const items = Array.from({ length: count }, () => storyOf(seeded, pk, Math.floor(nowMs / 1000)));
   return { data: { count, items } };
-};
+}
 
 /** Taken within the last day, because a story is gone after one. */
-const storyOf = (seeded: Seeded, pk: string, nowSeconds: number) => {
+function storyOf(seeded: Seeded, pk: string, nowSeconds: number) {
   const takenAt = nowSeconds - seeded.integer({ from: 60, to: 86_000 });
   const id = `3${seeded.digits(18)}`;
   const isVideo = seeded.fraction() < 0.4;
@@ -172,14 +172,14 @@ const storyOf = (seeded: Seeded, pk: string, nowSeconds: number) => {
         }
       : {}),
   };
-};
+}
 
 /** Undefined when it is not one. */
-const wholeNumber = (query: URLSearchParams, name: string, otherwise: number): number | undefined => {
+function wholeNumber(query: URLSearchParams, name: string, otherwise: number): number | undefined {
   const text = query.get(name);
   if (text === null || text === "") return otherwise;
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
-};
+}
 
 const missing = (parameter: string): DataRefused => ({
   refused: "missing",

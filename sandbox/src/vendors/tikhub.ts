@@ -1,16 +1,15 @@
 // TikHub, the reseller: every answer in one envelope, and readable again for a day at its cache link.
+
 import { createHmac } from "node:crypto";
 import { fingerprint } from "../seeded.ts";
-import { createShelf } from "../shelf.ts";
-import { bearerOf } from "../vendor.ts";
-import { endpoints } from "./tikhub-data.ts";
 import type { ShelfFile } from "../shelf-file.ts";
-import type { JsonObject, Vendor, VendorAnswer } from "../vendor.ts";
-import type { DataRefused } from "./tikhub-data.ts";
+import { createShelf } from "../shelf.ts";
+import { bearerOf, type JsonObject, type Vendor, type VendorAnswer } from "../vendor.ts";
+import { endpoints, type DataRefused } from "./tikhub-data.ts";
 
 export interface TikHub extends Vendor {
   /** The answer once given under this link, or undefined when there is none any more. */
-  cached(ask: { id: string; nowMs: number }): JsonObject | undefined;
+  readonly cached: (ask: { id: string; nowMs: number }) => JsonObject | undefined;
 }
 
 interface Asked {
@@ -29,7 +28,7 @@ interface TikHubOptions {
   readonly file: ShelfFile | undefined;
 }
 
-export const createTikHub = ({ key, publicUrl, secret, file }: TikHubOptions): TikHub => {
+export function createTikHub({ key, publicUrl, secret, file }: TikHubOptions): TikHub {
   // Answers follow from what was asked and when, so the question is all that has to be kept.
   const shelf = createShelf<Asked>({ name: "tikhub", thingsMax: cachedMax, file });
 
@@ -77,7 +76,7 @@ export const createTikHub = ({ key, publicUrl, secret, file }: TikHubOptions): T
   });
 
   return { answer, refuse, cached };
-};
+}
 
 const refuse = (status: number, message: string): VendorAnswer => ({
   status,
@@ -94,7 +93,7 @@ const refuse = (status: number, message: string): VendorAnswer => ({
 });
 
 /** A parameter that is missing or malformed is refused by the framework, and so in its shape. */
-const refuseData = ({ refused, parameter, message }: DataRefused): VendorAnswer => {
+function refuseData({ refused, parameter, message }: DataRefused): VendorAnswer {
   if (refused === "not_found") return refuse(400, message);
   const type = refused === "missing" ? "missing" : "int_parsing";
   return {
@@ -102,7 +101,7 @@ const refuseData = ({ refused, parameter, message }: DataRefused): VendorAnswer 
     body: { detail: [{ type, loc: ["query", parameter], msg: message, input: null }] },
     billed: null,
   };
-};
+}
 
 const textOf = ({ path, query, atMs }: Asked): string => `${path}?${query} ${atMs}`;
 

@@ -1,13 +1,13 @@
 // twitterapi.io: who quoted a tweet, twenty at a time, newest first. Some of its failures come with a 200.
-import { createSeeded } from "../seeded.ts";
-import type { Seeded } from "../seeded.ts";
+
+import { createSeeded, type Seeded } from "../seeded.ts";
 import type { JsonObject, Vendor, VendorAnswer } from "../vendor.ts";
 
 const pageSize = 20;
 // A fixed day, so that a tweet keeps its date whenever it is asked for.
 const newestMs = Date.UTC(2026, 0, 1);
 
-export const createTwitterApi = ({ key }: { key: string }): Vendor => {
+export function createTwitterApi({ key }: { key: string }): Vendor {
   const answer: Vendor["answer"] = ({ method, path, query, headers }) => {
     if (headers.get("x-api-key") !== key) return refuse(401, "Unauthorized");
     if (path !== "/tweet/quotes") return refuse(404, "Not Found");
@@ -35,7 +35,7 @@ export const createTwitterApi = ({ key }: { key: string }): Vendor => {
     };
   };
   return { answer, refuse };
-};
+}
 
 const refuse = (status: number, message: string): VendorAnswer => ({
   status,
@@ -46,13 +46,13 @@ const refuse = (status: number, message: string): VendorAnswer => ({
 const cursorOf = (position: number): string => Buffer.from(`after ${position}`).toString("base64url");
 
 /** Undefined when it is no cursor of ours. */
-const positionOf = (cursor: string | null): number | undefined => {
+function positionOf(cursor: string | null): number | undefined {
   if (cursor === null || cursor === "") return 0;
   const position = /^after (\d{1,9})$/.exec(Buffer.from(cursor, "base64url").toString())?.[1];
   return position === undefined ? undefined : Number(position);
-};
+}
 
-const quoteOf = (tweetId: string, position: number): JsonObject => {
+function quoteOf(tweetId: string, position: number): JsonObject {
   const seeded = createSeeded(`quote ${tweetId} ${position}`);
   const id = `19${seeded.digits(17)}`;
   const author = authorOf(seeded);
@@ -90,9 +90,9 @@ const quoteOf = (tweetId: string, position: number): JsonObject => {
     retweeted_tweet: null,
     isLimitedReply: false,
   };
-};
+}
 
-const authorOf = (seeded: Seeded) => {
+function authorOf(seeded: Seeded) {
   const name = seeded.pick(["mira", "jonas", "ada", "kenji", "lucia", "noor"]);
   const userName = `${name}${seeded.integer({ from: 10, to: 9999 })}`;
   const id = seeded.digits(10);
@@ -128,11 +128,11 @@ const authorOf = (seeded: Seeded) => {
     unavailableReason: "",
     profile_bio: { description: "", entities: { description: {}, url: {} } },
   };
-};
+}
 
 /** As the platform writes it: Tue Dec 10 07:00:30 +0000 2024. */
-const dateOf = (ms: number): string => {
+function dateOf(ms: number): string {
   const [, weekday, day, month, year, time] =
     /^(\w+), (\d+) (\w+) (\d+) (\S+)/.exec(new Date(ms).toUTCString()) ?? [];
   return `${weekday} ${month} ${day} ${time} +0000 ${year}`;
-};
+}

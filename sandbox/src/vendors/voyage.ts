@@ -1,8 +1,9 @@
 // Voyage rerank: `top_k`, `data` (a list object), a document echoed as a string only on request.
+
 import { runRerank } from "../rerank-call.ts";
 import type { Vendor, VendorAnswer } from "../vendor.ts";
 
-export const createVoyage = ({ key }: { key: string }): Vendor => {
+export function createVoyage({ key }: { key: string }): Vendor {
   const answer: Vendor["answer"] = (call) => {
     const reranked = runRerank(call, { key, topName: "top_k" });
     if ("refused" in reranked) return refuse(statuses[reranked.refused], reranked.message);
@@ -21,7 +22,7 @@ export const createVoyage = ({ key }: { key: string }): Vendor => {
     };
   };
   return { answer, refuse };
-};
+}
 
 const statuses = { missing_key: 401, wrong_key: 401, path: 404, method: 405, invalid: 400 } as const;
 

@@ -1,16 +1,16 @@
 // An answer of the vendor: the content blocks, why it stopped, and usage. Input excludes what was cached.
-import { parseObject } from "../../vendor.ts";
-import { signatureOf } from "./signature.ts";
+
 import type { CacheUse } from "../../model/marked-cache.ts";
 import type { Call, Reply } from "../../model/reply.ts";
-import type { Billed, JsonObject } from "../../vendor.ts";
+import { parseObject, type Billed, type JsonObject } from "../../vendor.ts";
+import { signatureOf } from "./signature.ts";
 
 export interface Meter {
-  usage(outputTokens: number): JsonObject;
-  billed(generated: { output: number; thinking: number }): Billed;
+  readonly usage: (outputTokens: number) => JsonObject;
+  readonly billed: (generated: { output: number; thinking: number }) => Billed;
 }
 
-export const createMeter = (promptTokens: number, { read, written5m, written1h }: CacheUse): Meter => {
+export function createMeter(promptTokens: number, { read, written5m, written1h }: CacheUse): Meter {
   const input = promptTokens - read - written5m - written1h;
   return {
     usage: (outputTokens) => ({
@@ -30,7 +30,7 @@ export const createMeter = (promptTokens: number, { read, written5m, written1h }
       ...(thinking > 0 ? { reasoning_tokens: thinking } : {}),
     }),
   };
-};
+}
 
 export const contentOf = ({ thoughts, text, calls }: Reply): JsonObject[] => [
   ...(thoughts === "" ? [] : [{ type: "thinking", thinking: thoughts, signature: signatureOf(thoughts) }]),

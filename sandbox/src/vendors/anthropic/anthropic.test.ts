@@ -19,10 +19,10 @@ const tool = (name: string) => ({
 });
 const spoken = [{ role: "user", content: "get_weather and get_time in Rome" }];
 
-const stream = async (body: object) => {
+async function stream(body: object) {
   const { text } = await createTestSandbox().ask("POST", path, { body: { ...base, stream: true, ...body } });
   return eventsIn(text);
-};
+}
 
 describe("anthropic messages", () => {
   test("answers with a message and usage that excludes the cache", async () => {

@@ -1,16 +1,22 @@
 // Anthropic: messages in one piece or in events, a free count of tokens, and the list of models.
+
 import { createMarkedCache } from "../../model/marked-cache.ts";
 import { promptOf } from "../../model/prompt.ts";
 import { replyTo } from "../../model/reply.ts";
 import { fingerprint } from "../../seeded.ts";
-import { bearerOf } from "../../vendor.ts";
+import {
+  bearerOf,
+  type Vendor,
+  type VendorAnswer,
+  type VendorCall,
+  type VendorStream,
+} from "../../vendor.ts";
 import { contentOf, createMeter, stopOf } from "./answer.ts";
 import { error } from "./errors.ts";
 import { messageEvents } from "./events.ts";
 import { readMessageRequest } from "./request.ts";
-import type { Vendor, VendorAnswer, VendorCall, VendorStream } from "../../vendor.ts";
 
-export const createAnthropic = ({ key }: { key: string }): Vendor => {
+export function createAnthropic({ key }: { key: string }): Vendor {
   const cache = createMarkedCache();
 
   const answer: Vendor["answer"] = (call) => {
@@ -66,20 +72,20 @@ export const createAnthropic = ({ key }: { key: string }): Vendor => {
   };
 
   return { answer, refuse: (status, message) => error(status, message) };
-};
+}
 
-const countTokensOf = ({ body }: VendorCall): VendorAnswer => {
+function countTokensOf({ body }: VendorCall): VendorAnswer {
   const request = readMessageRequest(body, { limitRequired: false });
   if ("refused" in request) return error(400, request.refused, request.details);
   return { status: 200, body: { input_tokens: promptOf(request.conversation).tokens }, billed: null };
-};
+}
 
-const checkHeaders = (headers: Headers, key: string): VendorAnswer | undefined => {
+function checkHeaders(headers: Headers, key: string): VendorAnswer | undefined {
   const given = headers.get("x-api-key") ?? bearerOf(headers);
   if (given === undefined) return error(401, "x-api-key header is required");
   if (given !== key) return error(401, "invalid x-api-key");
   return headers.has("anthropic-version") ? undefined : error(400, "anthropic-version: header is required");
-};
+}
 
 const models = ["sandbox-large", "sandbox-small"];
 

@@ -1,4 +1,5 @@
 // How Anthropic refuses.
+
 import type { JsonObject, VendorAnswer } from "../../vendor.ts";
 
 /** The first thing wrong with a request, in the vendor's words: `messages.0.content: …`. */

@@ -1,10 +1,10 @@
 // A message in events: begun, each block opened, filled and closed, then why it stopped and what it used.
+
 import { fragmentsOf } from "../../model/fragments.ts";
-import { stopOf, toolUseOf } from "./answer.ts";
-import { signatureOf } from "./signature.ts";
 import type { Reply } from "../../model/reply.ts";
 import type { JsonObject, StreamEvent } from "../../vendor.ts";
-import type { Meter } from "./answer.ts";
+import { stopOf, toolUseOf, type Meter } from "./answer.ts";
+import { signatureOf } from "./signature.ts";
 
 interface StreamedMessage {
   /** The message without content, usage and the reason to stop. */

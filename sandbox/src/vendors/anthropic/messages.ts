@@ -1,13 +1,12 @@
 // The vendor's messages read as turns: results of tools are turns of their own, thoughts are not read again.
-import { isNothing, isObject } from "../../vendor.ts";
-import { isListOf, isText, objectOr, objectsIn } from "../checks.ts";
-import { refused } from "./errors.ts";
-import { signatureOf } from "./signature.ts";
-import type { Block, CacheTime, Turn } from "../../model/conversation.ts";
-import type { JsonObject } from "../../vendor.ts";
-import type { Refused } from "./errors.ts";
 
-export const readMessages = (messages: readonly unknown[]): Turn[] | Refused => {
+import type { Block, CacheTime, Turn } from "../../model/conversation.ts";
+import { isNothing, isObject, type JsonObject } from "../../vendor.ts";
+import { isListOf, isText, objectOr, objectsIn } from "../checks.ts";
+import { refused, type Refused } from "./errors.ts";
+import { signatureOf } from "./signature.ts";
+
+export function readMessages(messages: readonly unknown[]): Turn[] | Refused {
   const turns: Turn[] = [];
   let called: ReadonlySet<string> = new Set();
 
@@ -36,27 +35,27 @@ export const readMessages = (messages: readonly unknown[]): Turn[] | Refused => 
     turns.push(...turnsOf(role, blocks));
   }
   return turns;
-};
+}
 
 /** Undefined when it is neither a text nor a list of blocks. */
-export const blocksIn = (content: unknown): readonly JsonObject[] | undefined => {
+export function blocksIn(content: unknown): readonly JsonObject[] | undefined {
   if (typeof content === "string") return [{ type: "text", text: content }];
   return isListOf(content, isObject) ? objectsIn(content) : undefined;
-};
+}
 
 /** Every block that may carry a text or an image. */
-export const readBlock = (block: JsonObject): Block => {
+export function readBlock(block: JsonObject): Block {
   const image = block["type"] === "image" ? { image: JSON.stringify(block["source"]) } : {};
   const given = block["type"] === "document" ? objectOr(block["source"])["data"] : block["text"];
   return { text: typeof given === "string" ? given : "", ...image, ...cacheOf(block) };
-};
+}
 
-export const cacheOf = ({ cache_control: control }: JsonObject): { cacheFor?: CacheTime } => {
+export function cacheOf({ cache_control: control }: JsonObject): { cacheFor?: CacheTime } {
   if (!isObject(control)) return {};
   return { cacheFor: control["ttl"] === "1h" ? "1h" : "5m" };
-};
+}
 
-const turnsOf = (role: "user" | "assistant", blocks: readonly JsonObject[]): Turn[] => {
+function turnsOf(role: "user" | "assistant", blocks: readonly JsonObject[]): Turn[] {
   const results = blocks.filter(({ type }) => type === "tool_result").map(resultTurn);
   const calls = blocks.filter(({ type }) => type === "tool_use");
   const read = blocks.filter(({ type }) => type === "text" || type === "image" || type === "document");
@@ -70,7 +69,7 @@ const turnsOf = (role: "user" | "assistant", blocks: readonly JsonObject[]): Tur
     ...marked,
   };
   return [...results, turn];
-};
+}
 
 const resultTurn = (result: JsonObject): Turn => ({
   role: "tool",
@@ -82,7 +81,7 @@ const resultTurn = (result: JsonObject): Turn => ({
 const idsOf = (blocks: readonly JsonObject[], type: string, member: string): ReadonlySet<string> =>
   new Set(blocks.filter((block) => block["type"] === type).map((block) => String(block[member])));
 
-const isBlock = (block: JsonObject, role: string): boolean => {
+function isBlock(block: JsonObject, role: string): boolean {
   switch (block["type"]) {
     case "text":
       return typeof block["text"] === "string";
@@ -98,14 +97,14 @@ const isBlock = (block: JsonObject, role: string): boolean => {
     default:
       return role === "assistant" && block["type"] === "redacted_thinking";
   }
-};
+}
 
 const isResult = (content: unknown): boolean => isNothing(content) || blocksIn(content) !== undefined;
 
-const isSource = ({ type, media_type: mediaType, data, url }: JsonObject): boolean => {
+function isSource({ type, media_type: mediaType, data, url }: JsonObject): boolean {
   if (type === "url") return isText(url);
   return (type === "base64" || type === "text") && isText(mediaType) && isText(data);
-};
+}
 
 const wrongWith = (block: JsonObject | undefined): string =>
   block?.["type"] === "thinking"

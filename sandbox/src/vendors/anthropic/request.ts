@@ -1,5 +1,7 @@
 // A request for a message, checked as the vendor checks it: strict about members it does not know.
-import { isNothing, isObject, parseObject } from "../../vendor.ts";
+
+import type { Conversation, Tool, Turn } from "../../model/conversation.ts";
+import { isNothing, isObject, parseObject, type JsonObject } from "../../vendor.ts";
 import {
   isInteger,
   isListOf,
@@ -10,11 +12,8 @@ import {
   objectOr,
   objectsIn,
 } from "../checks.ts";
-import { refused } from "./errors.ts";
+import { refused, type Refused } from "./errors.ts";
 import { blocksIn, cacheOf, readBlock, readMessages } from "./messages.ts";
-import type { Conversation, Tool, Turn } from "../../model/conversation.ts";
-import type { JsonObject } from "../../vendor.ts";
-import type { Refused } from "./errors.ts";
 
 export interface MessageRequest {
   readonly conversation: Conversation;
@@ -30,10 +29,10 @@ const known = new Set(
 );
 
 /** To count tokens, no limit is needed. */
-export const readMessageRequest = (
+export function readMessageRequest(
   body: string,
   { limitRequired }: { limitRequired: boolean },
-): MessageRequest | Refused => {
+): MessageRequest | Refused {
   const request = parseObject(body);
   if (request === undefined) return refused("The request body is not valid JSON");
   const unknown = Object.keys(request).find((member) => !known.has(member));
@@ -91,7 +90,7 @@ export const readMessageRequest = (
     },
     stream: stream === true,
   };
-};
+}
 
 /** As many as the vendor takes. */
 const marksMax = 4;
@@ -108,11 +107,11 @@ const isTool = (tool: unknown): boolean =>
   isObject(tool) && isText(tool["name"]) && schemaOf(tool) !== undefined;
 
 /** Undefined for a tool without a schema that the vendor's models do not know either, or that it runs itself. */
-const schemaOf = ({ type = "custom", input_schema: schema }: JsonObject): JsonObject | undefined => {
+function schemaOf({ type = "custom", input_schema: schema }: JsonObject): JsonObject | undefined {
   if (isObject(schema)) return schema;
   const [, known = ""] = /^(\w+)_\d{8}$/.exec(String(type)) ?? [];
   return knownTools.get(known);
-};
+}
 
 const properties = (members: JsonObject): JsonObject => ({ type: "object", properties: members });
 
@@ -131,17 +130,17 @@ const readTool = (tool: JsonObject): Tool => ({
   ...cacheOf(tool),
 });
 
-const readToolChoice = (choice: unknown, tools: readonly Tool[]): Conversation["toolChoice"] | undefined => {
+function readToolChoice(choice: unknown, tools: readonly Tool[]): Conversation["toolChoice"] | undefined {
   if (isNothing(choice)) return "auto";
   const { type, name } = objectOr(choice);
   if (type === "auto" || type === "none") return type;
   if (type === "any") return tools.length > 0 ? "required" : undefined;
   return type === "tool" && tools.some((tool) => tool.name === name) ? [String(name)] : undefined;
-};
+}
 
 const thinkingTokensMin = 1024;
 
-const readThinking = (thinking: unknown, limit: unknown): number | Refused => {
+function readThinking(thinking: unknown, limit: unknown): number | Refused {
   const { type = "disabled", budget_tokens: budget } = objectOr(thinking);
   if (type === "disabled") return 0;
   if (type === "adaptive") return thinkingTokensMin;
@@ -153,9 +152,9 @@ const readThinking = (thinking: unknown, limit: unknown): number | Refused => {
     );
   if (budget >= limitOf(limit)) return refused("`max_tokens` must be greater than `thinking.budget_tokens`.");
   return budget;
-};
+}
 
-const readAnswerSchema = (request: JsonObject): JsonObject | undefined => {
+function readAnswerSchema(request: JsonObject): JsonObject | undefined {
   const { type, schema } = objectOr(request["output_format"] ?? objectOr(request["output_config"])["format"]);
   return type === "json_schema" ? objectOr(schema) : undefined;
-};
+}

@@ -7,7 +7,7 @@ interface Slice {
 }
 
 /** A range that is malformed, or several at once, is as good as none: the whole file is a right answer. */
-export const sliceOf = (file: Uint8Array<ArrayBuffer>, range: string | null): Slice => {
+export function sliceOf(file: Uint8Array<ArrayBuffer>, range: string | null): Slice {
   const accepts = { "accept-ranges": "bytes" };
   const [, first = "", last = ""] = /^bytes=(\d*)-(\d*)$/.exec(range ?? "") ?? [];
   if (first === "" && last === "") return { status: 200, headers: accepts, bytes: file };
@@ -30,4 +30,4 @@ export const sliceOf = (file: Uint8Array<ArrayBuffer>, range: string | null): Sl
     headers: { ...accepts, "content-range": `bytes ${start}-${end - 1}/${length}` },
     bytes: file.subarray(start, end),
   };
-};
+}

@@ -6,7 +6,7 @@ const createPath = "/dashscope/services/aigc/video-generation/video-synthesis";
 const asynchronous = { authorization: "Bearer sandbox", "x-dashscope-async": "enable" };
 const hourMs = 3_600_000;
 
-const open = (options: Parameters<typeof createTestSandbox>[0] = {}) => {
+function open(options: Parameters<typeof createTestSandbox>[0] = {}) {
   const sandbox = createTestSandbox(options);
   const create = (prompt: string, more: object = {}) =>
     sandbox.ask("POST", createPath, {
@@ -20,7 +20,7 @@ const open = (options: Parameters<typeof createTestSandbox>[0] = {}) => {
   const status = async (id: string) => at(await poll(id), "output", "task_status");
   const cancel = (id: string) => sandbox.ask("POST", `/dashscope/tasks/${id}/cancel`);
   return { ...sandbox, create, order, poll, status, cancel };
-};
+}
 
 const uuid = matching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
 

@@ -1,16 +1,14 @@
 // DashScope, the video vendor: a task is created, takes its time, and is asked about until it has ended.
+
 import { createHash } from "node:crypto";
-import { createShelf } from "../../shelf.ts";
-import { bearerOf } from "../../vendor.ts";
-import { error, refuse } from "./errors.ts";
-import { createPollQuota } from "./poll-quota.ts";
-import { readOrder } from "./order.ts";
-import { billedFor, reportOf, statusOf } from "./task.ts";
-import { createVideoLinks } from "./video-links.ts";
 import type { ShelfFile } from "../../shelf-file.ts";
-import type { Vendor, VendorAnswer, VendorCall } from "../../vendor.ts";
-import type { Task } from "./task.ts";
-import type { VideoLinks } from "./video-links.ts";
+import { createShelf } from "../../shelf.ts";
+import { bearerOf, type Vendor, type VendorAnswer, type VendorCall } from "../../vendor.ts";
+import { error, refuse } from "./errors.ts";
+import { readOrder } from "./order.ts";
+import { createPollQuota } from "./poll-quota.ts";
+import { billedFor, reportOf, statusOf, type Task } from "./task.ts";
+import { createVideoLinks, type VideoLinks } from "./video-links.ts";
 
 export interface DashScope extends Vendor {
   /** What the links in its answers point to. */
@@ -32,13 +30,13 @@ const pollQpsUsual = 20;
 // Prompts are cut, so this is at most some 400 MB, and 40 MB with prompts of the usual length.
 const tasksMax = 100_000;
 
-export const createDashScope = ({
+export function createDashScope({
   key,
   publicUrl,
   secret,
   pollQps = pollQpsUsual,
   file,
-}: DashScopeOptions): DashScope => {
+}: DashScopeOptions): DashScope {
   const shelf = createShelf<Task>({ name: "dashscope", thingsMax: tasksMax, file });
   const quota = createPollQuota(pollQps);
   const links = createVideoLinks({ publicUrl, secret });
@@ -105,7 +103,7 @@ export const createDashScope = ({
     shelf.put(task.id, task, { untilMs: task.submittedAtMs + task.direction.keptMs, nowMs });
 
   return { answer, refuse, links };
-};
+}
 
 const told = (body: VendorAnswer["body"]): VendorAnswer => ({ status: 200, body, billed: null });
 

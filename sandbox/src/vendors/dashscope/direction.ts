@@ -13,7 +13,7 @@ export interface Direction {
   readonly queuedMs: number;
   readonly runningMs: number;
   readonly ending: "succeeds" | "fails" | "canceled" | "never";
-  /** Of a task that the vendor cancels. */
+  /** How many seconds the vendor bills of a task that it cancels. */
   readonly canceledSeconds: number;
   readonly keptMs: number;
   readonly refused: boolean;
@@ -29,22 +29,22 @@ const usual: Direction = {
   refused: false,
 };
 
-export const directionIn = (prompt: string): Direction => {
+export function directionIn(prompt: string): Direction {
   let direction = usual;
   for (const [, word = "", figure] of prompt.matchAll(/\[([a-z]+)(?: (\d{1,9}))?\]/g)) {
     direction = { ...direction, ...understood(word, figure === undefined ? undefined : Number(figure)) };
   }
   return direction;
-};
+}
 
 /** Brackets that mean nothing here are part of the prompt like any other word. */
-const understood = (word: string, figure: number | undefined): Partial<Direction> => {
+function understood(word: string, figure: number | undefined): Partial<Direction> {
   if (word === "canceled") return { ending: "canceled", canceledSeconds: figure ?? 0 };
   if (figure === undefined) return plain[word] ?? {};
   if (word === "queued") return { queuedMs: figure };
   if (word === "running") return { runningMs: figure };
   return word === "kept" ? { keptMs: figure } : {};
-};
+}
 
 const plain: Readonly<Record<string, Partial<Direction>>> = {
   fails: { ending: "fails" },

@@ -1,4 +1,5 @@
 // How DashScope refuses: a flat code and message, no error object.
+
 import type { VendorAnswer } from "../../vendor.ts";
 
 export const error = (status: number, message: string, code = codeOf(status)): VendorAnswer => ({
@@ -8,10 +9,10 @@ export const error = (status: number, message: string, code = codeOf(status)): V
 });
 
 /** Injected faults come here without an answer around them, so the id is part of it. */
-export const refuse = (status: number, message: string): VendorAnswer => {
+export function refuse(status: number, message: string): VendorAnswer {
   const answer = error(status, message);
   return { ...answer, body: { request_id: "00000000-0000-0000-0000-000000000000", ...answer.body } };
-};
+}
 
 const codes: Readonly<Record<number, string>> = {
   400: "InvalidParameter",

@@ -1,10 +1,9 @@
 // What a create asks for, read as the vendor reads it.
-import { isObject, parseObject } from "../../vendor.ts";
+
+import { isObject, parseObject, type JsonObject, type VendorAnswer } from "../../vendor.ts";
 import { isInteger, isOptional, isText, objectOr } from "../checks.ts";
-import { directionIn } from "./direction.ts";
+import { directionIn, type Direction } from "./direction.ts";
 import { error } from "./errors.ts";
-import type { JsonObject, VendorAnswer } from "../../vendor.ts";
-import type { Direction } from "./direction.ts";
 
 export interface Order {
   readonly model: string;
@@ -23,7 +22,7 @@ export interface Order {
 // The vendor cuts prompts too.
 const promptLengthMax = 2_000;
 
-export const readOrder = (body: string): Order | { readonly refused: VendorAnswer } => {
+export function readOrder(body: string): Order | { readonly refused: VendorAnswer } {
   const request = parseObject(body);
   if (request === undefined) return invalid("Request body format invalid");
   const { model, input } = request;
@@ -56,18 +55,18 @@ export const readOrder = (body: string): Order | { readonly refused: VendorAnswe
     direction,
     flaw: flawOf(model, input),
   };
-};
+}
 
 const invalid = (message: string) => ({ refused: error(400, message) });
 
 /** Left to the vendor (-1), a video is longer than one that nobody said anything about. */
-const secondsOf = (duration: unknown): number => {
+function secondsOf(duration: unknown): number {
   if (typeof duration !== "number") return 5;
   return duration === -1 ? 10 : duration;
-};
+}
 
 /** By name or by the number of pixels; undefined when there is no such resolution. */
-const resolutionOf = ({ size, resolution }: JsonObject): number | undefined => {
+function resolutionOf({ size, resolution }: JsonObject): number | undefined {
   if (isText(resolution)) {
     const named = Number(/^(480|720|1080)p$/i.exec(resolution)?.[1]);
     return Number.isNaN(named) ? undefined : named;
@@ -76,7 +75,7 @@ const resolutionOf = ({ size, resolution }: JsonObject): number | undefined => {
   const [, width, height] = /^(\d{3,4})\*(\d{3,4})$/.exec(size) ?? [];
   const pixels = Number(width) * Number(height);
   return pixelsMax.find(([, most]) => pixels <= most)?.[0];
-};
+}
 
 const pixelsMax = [
   [480, 832 * 480],

@@ -2,10 +2,10 @@
 
 export interface PollQuota {
   /** A refused poll takes nothing. */
-  admits(nowMs: number): boolean;
+  readonly admits: (nowMs: number) => boolean;
 }
 
-export const createPollQuota = (perSecond: number): PollQuota => {
+export function createPollQuota(perSecond: number): PollQuota {
   // In thousandths of a poll, so that a millisecond refills a whole number.
   const full = perSecond * 1000;
   let left = full;
@@ -20,4 +20,4 @@ export const createPollQuota = (perSecond: number): PollQuota => {
       return true;
     },
   };
-};
+}

@@ -1,4 +1,5 @@
 // One task: where it stands at a moment, what is said about it, what it costs. Pure: the moment is an argument.
+
 import type { Billed, JsonObject } from "../../vendor.ts";
 import type { Order } from "./order.ts";
 
@@ -13,16 +14,16 @@ export interface Task extends Order {
 
 export type TaskStatus = "PENDING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "CANCELED";
 
-export const statusOf = (task: Task, nowMs: number): TaskStatus => {
+export function statusOf(task: Task, nowMs: number): TaskStatus {
   if (task.canceledAtMs !== undefined) return "CANCELED";
   if (nowMs < scheduledAtMs(task)) return "PENDING";
   if (nowMs < endsAtMs(task)) return "RUNNING";
   if (task.direction.ending === "canceled") return "CANCELED";
   return task.flaw === undefined && task.direction.ending === "succeeds" ? "SUCCEEDED" : "FAILED";
-};
+}
 
 /** As the vendor answers a poll, without its request_id. */
-export const reportOf = (task: Task, nowMs: number, sign: SignLink): JsonObject => {
+export function reportOf(task: Task, nowMs: number, sign: SignLink): JsonObject {
   const status = statusOf(task, nowMs);
   const usage = usageOf(task, nowMs);
   return {
@@ -37,17 +38,17 @@ export const reportOf = (task: Task, nowMs: number, sign: SignLink): JsonObject 
     },
     ...(usage === undefined ? {} : { usage }),
   };
-};
+}
 
 type SignLink = (link: { name: string; fromMs: number }) => string;
 
 /** Null while nothing is billed, and for what never is. */
-export const billedFor = (task: Task, nowMs: number): Billed | null => {
+export function billedFor(task: Task, nowMs: number): Billed | null {
   const seconds = secondsBilled(task, nowMs);
   return seconds === 0 ? null : { [`seconds_${task.resolution}p`]: seconds };
-};
+}
 
-const usageOf = (task: Task, nowMs: number): JsonObject | undefined => {
+function usageOf(task: Task, nowMs: number): JsonObject | undefined {
   const seconds = secondsBilled(task, nowMs);
   if (seconds === 0) return undefined;
   return {
@@ -58,14 +59,14 @@ const usageOf = (task: Task, nowMs: number): JsonObject | undefined => {
     SR: task.resolution,
     ...(task.size === undefined ? {} : { size: task.size }),
   };
-};
+}
 
-const secondsBilled = (task: Task, nowMs: number): number => {
+function secondsBilled(task: Task, nowMs: number): number {
   const status = statusOf(task, nowMs);
   if (status === "SUCCEEDED") return task.seconds;
   // Whoever cancels in time pays nothing; what the vendor itself breaks off may cost.
   return status === "CANCELED" && task.canceledAtMs === undefined ? task.direction.canceledSeconds : 0;
-};
+}
 
 const failureOf = ({ flaw }: Task): JsonObject =>
   flaw === undefined
@@ -74,19 +75,19 @@ const failureOf = ({ flaw }: Task): JsonObject =>
 
 const scheduledAtMs = ({ submittedAtMs, direction }: Task): number => submittedAtMs + direction.queuedMs;
 
-const endsAtMs = (task: Task): number => {
+function endsAtMs(task: Task): number {
   // A flaw is found as soon as the vendor begins.
   if (task.flaw !== undefined) return scheduledAtMs(task);
   return task.direction.ending === "never" ? Infinity : scheduledAtMs(task) + task.direction.runningMs;
-};
+}
 
-const timesOf = (task: Task, nowMs: number): JsonObject => {
+function timesOf(task: Task, nowMs: number): JsonObject {
   const submitted = { submit_time: chinaTime(task.submittedAtMs) };
   if (task.canceledAtMs !== undefined) return { ...submitted, end_time: chinaTime(task.canceledAtMs) };
   if (nowMs < scheduledAtMs(task)) return submitted;
   const scheduled = { ...submitted, scheduled_time: chinaTime(scheduledAtMs(task)) };
   return nowMs < endsAtMs(task) ? scheduled : { ...scheduled, end_time: chinaTime(endsAtMs(task)) };
-};
+}
 
 const chinaAheadMs = 8 * 60 * 60 * 1000;
 

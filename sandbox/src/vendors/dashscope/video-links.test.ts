@@ -4,7 +4,7 @@ import { at, createTestSandbox } from "../../test-sandbox.ts";
 const hourMs = 3_600_000;
 
 /** A sandbox with one finished video. */
-const open = async () => {
+async function open() {
   const sandbox = createTestSandbox();
   const made = await sandbox.ask("POST", "/dashscope/services/aigc/video-generation/video-synthesis", {
     body: { model: "wan2.6-t2v", input: { prompt: "[queued 0] [running 0]" } },
@@ -20,7 +20,7 @@ const open = async () => {
       }),
     );
   return { ...sandbox, link, follow };
-};
+}
 
 let sample: Uint8Array;
 beforeAll(async () => {

@@ -1,4 +1,5 @@
 // Where a finished video lies: behind a link that is signed and runs out, as in an object store.
+
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,13 +27,7 @@ interface StoredObject {
 // The specification promises "a few hours".
 const linkSeconds = 3 * 60 * 60;
 
-export const createVideoLinks = ({
-  publicUrl,
-  secret,
-}: {
-  publicUrl: string;
-  secret: string;
-}): VideoLinks => {
+export function createVideoLinks({ publicUrl, secret }: { publicUrl: string; secret: string }): VideoLinks {
   const signatureOf = (path: string, expires: string): string =>
     createHmac("sha256", secret).update(`GET\n${expires}\n${path}`).digest("hex");
 
@@ -58,15 +53,15 @@ export const createVideoLinks = ({
       return { status, headers: { "content-type": "video/mp4", ...headers }, bytes };
     },
   };
-};
+}
 
 // Every video is this one; make-sample.sh tells how it was made.
 const sample = new Uint8Array(readFileSync(join(import.meta.dir, "sample.mp4")));
 
-const isSame = (given: string, right: string): boolean => {
+function isSame(given: string, right: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(right)];
   return a.length === b.length && timingSafeEqual(a, b);
-};
+}
 
 const denied = (code: string, message: string): StoredObject => ({
   status: 403,

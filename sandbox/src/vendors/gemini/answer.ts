@@ -1,8 +1,8 @@
 // What the vendor answers: candidates and usage, whole or as a stream in which both grow.
+
 import { fragmentsOf } from "../../model/fragments.ts";
-import { parseObject } from "../../vendor.ts";
 import type { Reply } from "../../model/reply.ts";
-import type { Billed, JsonObject, StreamEvent } from "../../vendor.ts";
+import { parseObject, type Billed, type JsonObject, type StreamEvent } from "../../vendor.ts";
 
 /** Tokens so far: thoughts are counted beside the candidates' tokens here, not among them. */
 interface Generated {
@@ -11,8 +11,8 @@ interface Generated {
 }
 
 export interface Meter {
-  usage(generated: Generated): JsonObject;
-  billed(generated: Generated): Billed;
+  readonly usage: (generated: Generated) => JsonObject;
+  readonly billed: (generated: Generated) => Billed;
 }
 
 export const createMeter = ({
@@ -54,7 +54,7 @@ export interface Answer {
   readonly includeThoughts: boolean;
 }
 
-export const wholeAnswer = ({ tail, replies, meter, includeThoughts }: Answer) => {
+export function wholeAnswer({ tail, replies, meter, includeThoughts }: Answer) {
   const generated = {
     candidates: replies.reduce((sum, { tokens, thoughtTokens }) => sum + tokens - thoughtTokens, 0),
     thoughts: replies.reduce((sum, { thoughtTokens }) => sum + thoughtTokens, 0),
@@ -66,7 +66,7 @@ export const wholeAnswer = ({ tail, replies, meter, includeThoughts }: Answer) =
   }));
   const body = { candidates, usageMetadata: meter.usage(generated), ...tail };
   return { body, billed: meter.billed(generated) };
-};
+}
 
 export function* answerChunks({ tail, replies, meter, includeThoughts }: Answer): Generator<StreamEvent> {
   let soFar: Generated = { candidates: 0, thoughts: 0 };

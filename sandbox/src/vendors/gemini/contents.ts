@@ -1,13 +1,12 @@
 // The vendor's contents read as turns: each function response is a turn of its own, thoughts are not read again.
-import { isNothing, isObject } from "../../vendor.ts";
-import { isListOf, isText, objectOr, objectsIn } from "../checks.ts";
-import { refused } from "./errors.ts";
-import { oneOrMore } from "./one-or-more.ts";
-import type { Block, Turn } from "../../model/conversation.ts";
-import type { JsonObject } from "../../vendor.ts";
-import type { Refused } from "./errors.ts";
 
-export const readContents = (contents: readonly unknown[]): Turn[] | Refused => {
+import type { Block, Turn } from "../../model/conversation.ts";
+import { isNothing, isObject, type JsonObject } from "../../vendor.ts";
+import { isListOf, isText, objectOr, objectsIn } from "../checks.ts";
+import { refused, type Refused } from "./errors.ts";
+import { oneOrMore } from "./one-or-more.ts";
+
+export function readContents(contents: readonly unknown[]): Turn[] | Refused {
   const turns: Turn[] = [];
   let called = 0;
 
@@ -34,7 +33,7 @@ export const readContents = (contents: readonly unknown[]): Turn[] | Refused => 
     turns.push(...turnsOf(role === "model" ? "assistant" : "user", read));
   }
   return turns;
-};
+}
 
 /** Parts that carry a text or an image. */
 export const blocksOf = (parts: readonly JsonObject[]): Block[] =>
@@ -46,7 +45,7 @@ export const blocksOf = (parts: readonly JsonObject[]): Block[] =>
       return isNothing(image) ? [] : [{ text: "", image: JSON.stringify(image) }];
     });
 
-const turnsOf = (role: "user" | "assistant", parts: readonly JsonObject[]): Turn[] => {
+function turnsOf(role: "user" | "assistant", parts: readonly JsonObject[]): Turn[] {
   const results = parts
     .filter(({ functionResponse }) => isObject(functionResponse))
     .map(({ functionResponse }) => resultTurn(objectOr(functionResponse)));
@@ -57,16 +56,16 @@ const turnsOf = (role: "user" | "assistant", parts: readonly JsonObject[]): Turn
   const blocks = blocksOf(parts);
   if (blocks.length === 0 && calls.length === 0) return results;
   return [...results, { role, blocks, calls }];
-};
+}
 
 /** A text in a wrapping of one member counts as the text alone, as it would in another dialect. */
-const resultTurn = ({ response }: JsonObject): Turn => {
+function resultTurn({ response }: JsonObject): Turn {
   const [only, ...others] = Object.values(objectOr(response));
   const text = typeof only === "string" && others.length === 0 ? only : JSON.stringify(response);
   return { role: "tool", blocks: [{ text }], calls: [] };
-};
+}
 
-const isPart = (part: JsonObject): boolean => {
+function isPart(part: JsonObject): boolean {
   const { text, inlineData, fileData, functionCall, functionResponse } = part;
   if (typeof text === "string") return true;
   if (isObject(inlineData)) return isText(inlineData["mimeType"]) && isBase64(inlineData["data"]);
@@ -75,6 +74,6 @@ const isPart = (part: JsonObject): boolean => {
   return (
     isObject(functionResponse) && isText(functionResponse["name"]) && isObject(functionResponse["response"])
   );
-};
+}
 
 const isBase64 = (data: unknown): boolean => isText(data) && /^[\w+/-]+={0,2}$/.test(data);

@@ -1,5 +1,6 @@
 // The vendor takes every member in camelCase and in snake_case. Read once into camelCase, everything after
 // needs to know one name only. What callers name themselves (arguments, schemas, results) stays as it is.
+
 import { isObject } from "../../vendor.ts";
 
 const ownNames: ReadonlySet<string> = new Set([
@@ -12,7 +13,7 @@ const ownNames: ReadonlySet<string> = new Set([
   "labels",
 ]);
 
-export const inCamelCase = (value: unknown): unknown => {
+export function inCamelCase(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inCamelCase);
   if (!isObject(value)) return value;
   return Object.fromEntries(
@@ -21,4 +22,4 @@ export const inCamelCase = (value: unknown): unknown => {
       return [camel, ownNames.has(camel) ? member : inCamelCase(member)];
     }),
   );
-};
+}

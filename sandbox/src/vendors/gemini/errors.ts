@@ -1,4 +1,5 @@
 // How Gemini refuses.
+
 import type { JsonObject, VendorAnswer, VendorCall } from "../../vendor.ts";
 
 export interface Refused {
@@ -20,7 +21,7 @@ export const error = (code: number, message: string, details: readonly JsonObjec
   billed: null,
 });
 
-export const checkKey = ({ headers, query }: VendorCall, key: string): VendorAnswer | undefined => {
+export function checkKey({ headers, query }: VendorCall, key: string): VendorAnswer | undefined {
   const given = headers.get("x-goog-api-key") ?? query.get("key");
   if (given === key) return undefined;
   if (given === null)
@@ -30,7 +31,7 @@ export const checkKey = ({ headers, query }: VendorCall, key: string): VendorAns
   return error(400, "API key not valid. Please pass a valid API key.", [
     { ...reason, domain: "googleapis.com" },
   ]);
-};
+}
 
 const statuses: Readonly<Record<number, string>> = {
   400: "INVALID_ARGUMENT",

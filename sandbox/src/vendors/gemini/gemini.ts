@@ -1,17 +1,21 @@
 // Gemini: content in one piece, as events or as a growing list; a free count of tokens; the list of models.
+
 import { createPromptCache } from "../../model/prompt-cache.ts";
 import { promptOf } from "../../model/prompt.ts";
 import { replyTo } from "../../model/reply.ts";
 import { fingerprint } from "../../seeded.ts";
-import { answerChunks, createMeter, modalities, wholeAnswer } from "./answer.ts";
-import { checkKey, error } from "./errors.ts";
+import {
+  isObject,
+  type Vendor,
+  type VendorAnswer,
+  type VendorCall,
+  type VendorStream,
+} from "../../vendor.ts";
+import { answerChunks, createMeter, modalities, wholeAnswer, type Answer } from "./answer.ts";
+import { checkKey, error, type Refused } from "./errors.ts";
 import { parseBody, readGenerateRequest } from "./request.ts";
-import { isObject } from "../../vendor.ts";
-import type { Answer } from "./answer.ts";
-import type { Refused } from "./errors.ts";
-import type { Vendor, VendorAnswer, VendorCall, VendorStream } from "../../vendor.ts";
 
-export const createGemini = ({ key }: { key: string }): Vendor => {
+export function createGemini({ key }: { key: string }): Vendor {
   const promptCache = createPromptCache();
 
   const answer: Vendor["answer"] = (call) => checkKey(call, key) ?? route(call);
@@ -69,9 +73,9 @@ export const createGemini = ({ key }: { key: string }): Vendor => {
   };
 
   return { answer, refuse: (status, message) => error(status, message) };
-};
+}
 
-const countTokensOf = ({ body }: VendorCall, model: string): VendorAnswer => {
+function countTokensOf({ body }: VendorCall, model: string): VendorAnswer {
   const parsed = parseBody(body);
   const inner = parsed?.["generateContentRequest"];
   const request = readGenerateRequest(isObject(inner) ? inner : parsed, model);
@@ -82,7 +86,7 @@ const countTokensOf = ({ body }: VendorCall, model: string): VendorAnswer => {
     body: { totalTokens: tokens, promptTokensDetails: modalities({ prompt: tokens, images: imageTokens }) },
     billed: null,
   };
-};
+}
 
 /** Every model exists, except those that say they do not. */
 const known = (model: string, verb: string): VendorAnswer | undefined =>

@@ -1,5 +1,7 @@
 // A request to generate content, checked as the vendor checks it: strict about members it does not know.
-import { isObject, parseObject } from "../../vendor.ts";
+
+import type { Conversation, Tool, Turn } from "../../model/conversation.ts";
+import { isObject, parseObject, type JsonObject } from "../../vendor.ts";
 import {
   isInteger,
   isListOf,
@@ -12,11 +14,8 @@ import {
 } from "../checks.ts";
 import { blocksOf, readContents } from "./contents.ts";
 import { inCamelCase } from "./either-case.ts";
-import { refused } from "./errors.ts";
+import { refused, type Refused } from "./errors.ts";
 import { oneOrMore } from "./one-or-more.ts";
-import type { Conversation, Tool, Turn } from "../../model/conversation.ts";
-import type { JsonObject } from "../../vendor.ts";
-import type { Refused } from "./errors.ts";
 
 export interface GenerateRequest {
   readonly conversation: Conversation;
@@ -33,15 +32,15 @@ const knownMembers = {
 } as const;
 
 /** Undefined when the body is no JSON object. */
-export const parseBody = (body: string): JsonObject | undefined => {
+export function parseBody(body: string): JsonObject | undefined {
   const parsed = parseObject(body);
   return parsed === undefined ? undefined : objectOr(inCamelCase(parsed));
-};
+}
 
-export const readGenerateRequest = (
+export function readGenerateRequest(
   request: JsonObject | undefined,
   model: string,
-): GenerateRequest | Refused => {
+): GenerateRequest | Refused {
   if (request === undefined) return refused("Invalid JSON payload received.");
   const config = objectOr(request["generationConfig"]);
   const unknown = unknownIn(request, "") ?? unknownIn(config, "generationConfig");
@@ -90,20 +89,20 @@ export const readGenerateRequest = (
     candidates,
     includeThoughts: thinking["includeThoughts"] === true,
   };
-};
+}
 
-const unknownIn = (object: JsonObject, at: keyof typeof knownMembers): Refused | undefined => {
+function unknownIn(object: JsonObject, at: keyof typeof knownMembers): Refused | undefined {
   const known = knownMembers[at].split(" ");
   const name = Object.keys(object).find((member) => !known.includes(member));
   if (name === undefined) return undefined;
   const place = at === "" ? "" : ` at 'generation_config'`;
   return refused(`Invalid JSON payload received. Unknown name "${name}"${place}: Cannot find field.`);
-};
+}
 
-const systemTurns = (system: unknown): Turn[] => {
+function systemTurns(system: unknown): Turn[] {
   const parts = isObject(system) ? objectsIn(oneOrMore(system["parts"])) : [];
   return parts.length === 0 ? [] : [{ role: "system", blocks: blocksOf(parts), calls: [] }];
-};
+}
 
 const readTool = ({ name, description, parameters, parametersJsonSchema }: JsonObject): Tool => ({
   name: String(name),
@@ -112,7 +111,7 @@ const readTool = ({ name, description, parameters, parametersJsonSchema }: JsonO
 });
 
 /** The vendor writes the types of a schema as STRING, everybody else as string. */
-const inLowerCase = (schema: unknown): unknown => {
+function inLowerCase(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(inLowerCase);
   if (!isObject(schema)) return schema;
   return Object.fromEntries(
@@ -121,27 +120,27 @@ const inLowerCase = (schema: unknown): unknown => {
       name === "type" && typeof member === "string" ? member.toLowerCase() : inLowerCase(member),
     ]),
   );
-};
+}
 
-const readToolChoice = (
+function readToolChoice(
   toolConfig: JsonObject,
   tools: readonly Tool[],
-): Conversation["toolChoice"] | undefined => {
+): Conversation["toolChoice"] | undefined {
   const { mode = "AUTO", allowedFunctionNames: allowed } = objectOr(toolConfig["functionCallingConfig"]);
   if (mode === "NONE") return "none";
   if (mode !== "ANY") return "auto";
   if (!Array.isArray(allowed) || allowed.length === 0) return tools.length > 0 ? "required" : undefined;
   const names = allowed.map(String);
   return names.every((name) => tools.some((tool) => tool.name === name)) ? names : undefined;
-};
+}
 
 // How much the model thinks when it may decide for itself.
 const thinkingTokensDynamic = 1024;
 
-const readThinking = ({ thinkingBudget: budget, thinkingLevel: level }: JsonObject): number => {
+function readThinking({ thinkingBudget: budget, thinkingLevel: level }: JsonObject): number {
   if (typeof budget === "number") return budget < 0 ? thinkingTokensDynamic : budget;
   return !isText(level) || level.toUpperCase() === "MINIMAL" ? 0 : thinkingTokensDynamic;
-};
+}
 
 const readAnswerSchema = (config: JsonObject): JsonObject | undefined =>
   config["responseMimeType"] === "application/json"

@@ -1,11 +1,10 @@
 // A chat completion in chunks: the role, then words or tool calls, then the reason to finish.
+
 import { fragmentsOf } from "../../model/fragments.ts";
-import { logprobsOf } from "./logprobs.ts";
-import { nothingYet } from "./meter.ts";
 import type { Reply } from "../../model/reply.ts";
 import type { JsonObject, StreamEvent } from "../../vendor.ts";
-import type { TopLogprobs } from "./logprobs.ts";
-import type { Generated, Meter } from "./meter.ts";
+import { logprobsOf, type TopLogprobs } from "./logprobs.ts";
+import { nothingYet, type Generated, type Meter } from "./meter.ts";
 
 interface ChunkedChat {
   readonly head: JsonObject;

@@ -1,6 +1,7 @@
 // A chat request, checked as the vendor checks it.
-import { inputOf } from "../../model/conversation.ts";
-import { isNothing, isObject, parseObject } from "../../vendor.ts";
+
+import { inputOf, type Block, type Conversation, type Tool, type Turn } from "../../model/conversation.ts";
+import { isNothing, isObject, parseObject, type JsonObject } from "../../vendor.ts";
 import {
   isInteger,
   isListOf,
@@ -11,12 +12,9 @@ import {
   objectOr,
   objectsIn,
 } from "../checks.ts";
-import { refused } from "./errors.ts";
-import { thinkingTokensOf } from "./thinking.ts";
-import type { Block, Conversation, Tool, Turn } from "../../model/conversation.ts";
-import type { JsonObject } from "../../vendor.ts";
-import type { Refused } from "./errors.ts";
+import { refused, type Refused } from "./errors.ts";
 import type { TopLogprobs } from "./logprobs.ts";
+import { thinkingTokensOf } from "./thinking.ts";
 
 export interface ChatRequest {
   readonly conversation: Conversation;
@@ -26,7 +24,7 @@ export interface ChatRequest {
   readonly topLogprobs: TopLogprobs;
 }
 
-export const readChatRequest = (body: string): ChatRequest | Refused => {
+export function readChatRequest(body: string): ChatRequest | Refused {
   const request = parseObject(body);
   if (request === undefined) return refused("We could not parse the JSON body of your request.", null);
   const { model, messages, tools, stop, stream, n = 1, temperature } = request;
@@ -91,7 +89,7 @@ export const readChatRequest = (body: string): ChatRequest | Refused => {
     includeUsage: objectOr(request["stream_options"])["include_usage"] === true,
     topLogprobs: logprobs === true ? Number(top ?? 0) : undefined,
   };
-};
+}
 
 const roles: Readonly<Record<string, Turn["role"]>> = {
   system: "system",
@@ -102,17 +100,17 @@ const roles: Readonly<Record<string, Turn["role"]>> = {
   function: "tool",
 };
 
-const isMessage = (message: unknown): boolean => {
+function isMessage(message: unknown): boolean {
   if (!isObject(message) || roles[String(message["role"])] === undefined) return false;
   const { content } = message;
   if (isNothing(content)) return message["role"] === "assistant";
   return typeof content === "string" || isListOf(content, isPart);
-};
+}
 
-const isPart = (part: unknown): boolean => {
+function isPart(part: unknown): boolean {
   if (!isObject(part) || typeof part["type"] !== "string") return false;
   return part["type"] !== "image_url" || isText(objectOr(part["image_url"])["url"]);
-};
+}
 
 const readMessage = ({ role, content, tool_calls: calls }: JsonObject): Turn => ({
   role: roles[String(role)] ?? "user",
@@ -123,11 +121,11 @@ const readMessage = ({ role, content, tool_calls: calls }: JsonObject): Turn => 
   }),
 });
 
-const readPart = (part: JsonObject): Block => {
+function readPart(part: JsonObject): Block {
   const text = typeof part["text"] === "string" ? part["text"] : "";
   if (part["type"] !== "image_url") return { text };
   return { text, image: String(objectOr(part["image_url"])["url"]) };
-};
+}
 
 const isTool = (tool: unknown): boolean =>
   isObject(tool) && isObject(tool["function"]) && typeof tool["function"]["name"] === "string";
@@ -138,25 +136,25 @@ export const readTool = ({ name, description, parameters }: JsonObject): Tool =>
   parameters: objectOr(parameters),
 });
 
-const readToolChoice = (choice: unknown, tools: readonly Tool[]): Conversation["toolChoice"] | undefined => {
+function readToolChoice(choice: unknown, tools: readonly Tool[]): Conversation["toolChoice"] | undefined {
   const named = isObject(choice) ? objectOr(choice["function"])["name"] : undefined;
   return toolChoiceOf(isObject(choice) ? { name: named } : choice, tools);
-};
+}
 
 /** `{name}` for one tool; undefined when the choice cannot be followed. */
-export const toolChoiceOf = (
+export function toolChoiceOf(
   choice: unknown,
   tools: readonly Tool[],
-): Conversation["toolChoice"] | undefined => {
+): Conversation["toolChoice"] | undefined {
   if (isNothing(choice) || choice === "auto") return "auto";
   if (choice === "none") return "none";
   if (choice === "required") return tools.length > 0 ? "required" : undefined;
   const { name } = objectOr(choice);
   return tools.some((tool) => tool.name === name) ? [String(name)] : undefined;
-};
+}
 
-const readAnswerSchema = (format: unknown): JsonObject | undefined => {
+function readAnswerSchema(format: unknown): JsonObject | undefined {
   if (!isObject(format)) return undefined;
   if (format["type"] === "json_object") return {};
   return format["type"] === "json_schema" ? objectOr(objectOr(format["json_schema"])["schema"]) : undefined;
-};
+}

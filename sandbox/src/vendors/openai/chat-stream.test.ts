@@ -8,13 +8,13 @@ const tool = (name: string) => ({
   function: { name, parameters: { type: "object", properties: { city: { type: "string" } } } },
 });
 
-const stream = async (body: object, sandbox = createTestSandbox()) => {
+async function stream(body: object, sandbox = createTestSandbox()) {
   const { text, headers } = await sandbox.ask("POST", path, {
     body: { model: "any", messages, stream: true, ...body },
   });
   const events = eventsIn(text).map(({ data }) => data);
   return { events, chunks: events.slice(0, -1), headers };
-};
+}
 
 describe("openai chat stream", () => {
   test("begins with the role, goes word by word, and ends with a reason and [DONE]", async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { countTokens } from "../../tokens.ts";
 import {
   anyNumber,
   anyString,
@@ -10,6 +9,7 @@ import {
   matching,
   startMs,
 } from "../../test-sandbox.ts";
+import { countTokens } from "../../tokens.ts";
 
 const path = "/openai/chat/completions";
 const messages = [

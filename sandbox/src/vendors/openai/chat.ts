@@ -1,17 +1,17 @@
 // Chat completions: any model name is served, in one piece or in chunks, with true usage figures.
+
+import type { PromptCache } from "../../model/prompt-cache.ts";
 import { promptOf } from "../../model/prompt.ts";
-import { replyTo } from "../../model/reply.ts";
+import { replyTo, type Reply } from "../../model/reply.ts";
 import { fingerprint } from "../../seeded.ts";
+import type { JsonObject, VendorAnswer, VendorCall, VendorStream } from "../../vendor.ts";
 import { chunksOf } from "./chat-chunks.ts";
 import { readChatRequest } from "./chat-request.ts";
 import { checkModel, error, failure } from "./errors.ts";
 import { logprobsOf } from "./logprobs.ts";
 import { createMeter, nothingYet } from "./meter.ts";
-import type { PromptCache } from "../../model/prompt-cache.ts";
-import type { Reply } from "../../model/reply.ts";
-import type { JsonObject, VendorAnswer, VendorCall, VendorStream } from "../../vendor.ts";
 
-export const completeChat = (call: VendorCall, promptCache: PromptCache): VendorAnswer | VendorStream => {
+export function completeChat(call: VendorCall, promptCache: PromptCache): VendorAnswer | VendorStream {
   const request = readChatRequest(call.body);
   if ("refused" in request) return error(400, request.refused);
   const { conversation, n, stream, includeUsage, topLogprobs } = request;
@@ -56,9 +56,9 @@ export const completeChat = (call: VendorCall, promptCache: PromptCache): Vendor
     usage: meter.usage(generated),
   };
   return { status: 200, body, billed: meter.billed(generated) };
-};
+}
 
-const messageOf = ({ text, calls }: Reply): JsonObject => {
+function messageOf({ text, calls }: Reply): JsonObject {
   const message = { role: "assistant", refusal: null, annotations: [] };
   if (calls.length === 0) return { ...message, content: text };
   const sent = calls.map(({ id, name, argumentsText }) => ({
@@ -67,4 +67,4 @@ const messageOf = ({ text, calls }: Reply): JsonObject => {
     function: { name, arguments: argumentsText },
   }));
   return { ...message, content: null, tool_calls: sent };
-};
+}

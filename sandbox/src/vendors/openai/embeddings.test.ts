@@ -2,10 +2,10 @@ import { expect, test } from "bun:test";
 import { at, createTestSandbox } from "../../test-sandbox.ts";
 
 const path = "/openai/embeddings";
-const vectorsOf = async (body: object): Promise<number[][]> => {
+async function vectorsOf(body: object): Promise<number[][]> {
   const { json } = await createTestSandbox().ask("POST", path, { body: { model: "m", ...body } });
   return (at(json, "data") as unknown[]).map((item) => at(item, "embedding") as number[]);
-};
+}
 const dot = (a: number[] = [], b: number[] = []) => a.reduce((sum, each, i) => sum + each * (b[i] ?? 0), 0);
 
 test("vectors have length one, the same every time, and nearer where words are shared", async () => {

@@ -1,16 +1,16 @@
 // Embeddings: a direction per word, added up, so that texts that share words point alike.
+
 import { createSeeded } from "../../seeded.ts";
 import { countTokens } from "../../tokens.ts";
-import { parseObject } from "../../vendor.ts";
+import { parseObject, type VendorAnswer, type VendorCall } from "../../vendor.ts";
 import { termsOf } from "../../words.ts";
 import { isInteger, isListOf, isOptional, isText } from "../checks.ts";
 import { checkModel, error } from "./errors.ts";
-import type { VendorAnswer, VendorCall } from "../../vendor.ts";
 
 const inputsMax = 2048;
 const placesPerTerm = 16;
 
-export const embed = ({ body }: VendorCall): VendorAnswer => {
+export function embed({ body }: VendorCall): VendorAnswer {
   const request = parseObject(body);
   if (request === undefined)
     return error(400, { message: "We could not parse the JSON body of your request." });
@@ -39,7 +39,7 @@ export const embed = ({ body }: VendorCall): VendorAnswer => {
     body: { object: "list", data, model, usage: { prompt_tokens: tokens, total_tokens: tokens } },
     billed: { input_tokens: tokens },
   };
-};
+}
 
 /** What a model gives where nobody asks for less; more it does not. */
 const dimensionsOf = (model: string): number => (model.endsWith("-large") ? 3072 : 1536);
@@ -50,7 +50,7 @@ interface Input {
 }
 
 /** A text, tokens, or a list of either; undefined when it is none of these. */
-const readInputs = (input: unknown): Input[] | undefined => {
+function readInputs(input: unknown): Input[] | undefined {
   if (isText(input)) return [ofText(input)];
   if (!Array.isArray(input) || input.length === 0) return undefined;
   if (isListOf(input, isText) && input.length <= inputsMax) return input.map((text) => ofText(String(text)));
@@ -58,15 +58,15 @@ const readInputs = (input: unknown): Input[] | undefined => {
   return isListOf(input, isTokens) && input.length <= inputsMax
     ? input.filter(isTokens).map(ofTokens)
     : undefined;
-};
+}
 
 const isTokens = (value: unknown): value is number[] =>
   isListOf(value, (token) => isInteger(token, 0, 1_000_000)) && value.length > 0;
 
-const ofText = (text: string): Input => {
+function ofText(text: string): Input {
   const terms = termsOf(text);
   return { terms: terms.length > 0 ? terms : [text], tokens: countTokens(text) };
-};
+}
 
 const ofTokens = (tokens: readonly number[]): Input => ({
   terms: tokens.map((token) => `token ${token}`),
@@ -74,7 +74,7 @@ const ofTokens = (tokens: readonly number[]): Input => ({
 });
 
 /** In single precision, so that both encodings say the same. */
-const unitVector = (terms: readonly string[], dimensions: number): Float32Array<ArrayBuffer> => {
+function unitVector(terms: readonly string[], dimensions: number): Float32Array<ArrayBuffer> {
   const sums = new Float64Array(dimensions);
   for (const term of terms) {
     const seeded = createSeeded(`embedding ${term}`);
@@ -87,4 +87,4 @@ const unitVector = (terms: readonly string[], dimensions: number): Float32Array<
   if (sums.every((sum) => sum === 0)) sums[0] = 1;
   const length = Math.hypot(...sums);
   return Float32Array.from(sums, (sum) => sum / length);
-};
+}

@@ -1,6 +1,6 @@
 // How OpenAI refuses.
-import { bearerOf } from "../../vendor.ts";
-import type { StreamEvent, VendorAnswer, VendorCall } from "../../vendor.ts";
+
+import { bearerOf, type StreamEvent, type VendorAnswer, type VendorCall } from "../../vendor.ts";
 
 /** The first thing wrong with a request, named by its place. */
 export interface Refused {
@@ -29,7 +29,7 @@ export const failure = (message: string): Pick<StreamEvent, "data"> => ({
   data: error(500, { message }).body,
 });
 
-export const checkKey = ({ headers }: VendorCall, key: string): VendorAnswer | undefined => {
+export function checkKey({ headers }: VendorCall, key: string): VendorAnswer | undefined {
   const bearer = bearerOf(headers);
   if (bearer === key) return undefined;
   if (bearer !== undefined)
@@ -37,7 +37,7 @@ export const checkKey = ({ headers }: VendorCall, key: string): VendorAnswer | u
   return error(401, {
     message: "You didn't provide an API key. Send it in an Authorization header: Bearer YOUR_KEY.",
   });
-};
+}
 
 /** Every model exists, except those that say they do not. */
 export const checkModel = (model: string): VendorAnswer | undefined =>
@@ -48,7 +48,7 @@ export const checkModel = (model: string): VendorAnswer | undefined =>
       })
     : undefined;
 
-const typeOf = (status: number): string => {
+function typeOf(status: number): string {
   if (status === 429) return "rate_limit_error";
   return status >= 500 ? "server_error" : "invalid_request_error";
-};
+}

@@ -1,10 +1,10 @@
 // Image generation, metered in tokens as the vendor's newer models are.
+
 import { countTokens } from "../../tokens.ts";
-import { parseObject } from "../../vendor.ts";
+import { parseObject, type VendorAnswer, type VendorCall } from "../../vendor.ts";
 import { isInteger, isOptional, isText } from "../checks.ts";
 import { checkModel, error } from "./errors.ts";
 import { pngOf } from "./png.ts";
-import type { VendorAnswer, VendorCall } from "../../vendor.ts";
 
 // The vendor's figures for one image, by quality and size.
 const outputTokens = {
@@ -18,7 +18,7 @@ type Size = keyof (typeof outputTokens)["low"];
 // Pictures are made 32 times smaller than asked for: nobody looks at them.
 const shrunkBy = 32;
 
-export const generateImages = ({ body, nowMs }: VendorCall): VendorAnswer => {
+export function generateImages({ body, nowMs }: VendorCall): VendorAnswer {
   const request = parseObject(body);
   if (request === undefined)
     return error(400, { message: "We could not parse the JSON body of your request." });
@@ -56,14 +56,14 @@ export const generateImages = ({ body, nowMs }: VendorCall): VendorAnswer => {
     body: { created, background: "opaque", output_format: "png", quality, size, data, usage },
     billed: { input_tokens: input, output_tokens: output },
   };
-};
+}
 
-const sizeOf = (given: unknown): Size | undefined => {
+function sizeOf(given: unknown): Size | undefined {
   if (given === undefined || given === null || given === "auto") return "1024x1024";
   return (Object.keys(outputTokens.low) as Size[]).find((size) => size === given);
-};
+}
 
-const qualityOf = (given: unknown): Quality | undefined => {
+function qualityOf(given: unknown): Quality | undefined {
   if (given === undefined || given === null || given === "auto") return "medium";
   return (Object.keys(outputTokens) as Quality[]).find((quality) => quality === given);
-};
+}

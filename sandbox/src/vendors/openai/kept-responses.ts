@@ -1,11 +1,12 @@
 // What the vendor keeps of its responses unless it is told not to: here the newest of them, as long as the sandbox runs.
+
 import type { JsonObject } from "../../vendor.ts";
 
 export interface KeptResponses {
   /** All that was said up to the end of this response; undefined where some of it is not kept. */
-  conversation(responseId: unknown): readonly JsonObject[] | undefined;
-  item(id: unknown): JsonObject | undefined;
-  keep(response: KeptResponse): void;
+  readonly conversation: (responseId: unknown) => readonly JsonObject[] | undefined;
+  readonly item: (id: unknown) => JsonObject | undefined;
+  readonly keep: (response: KeptResponse) => void;
 }
 
 interface KeptResponse {
@@ -19,7 +20,7 @@ interface KeptResponse {
 const keptMax = 1000;
 const keptCharactersMax = 16 * 1024 * 1024;
 
-export const createKeptResponses = (): KeptResponses => {
+export function createKeptResponses(): KeptResponses {
   const responses = new Map<unknown, KeptResponse & { readonly characters: number }>();
   const items = new Map<unknown, JsonObject>();
   let characters = 0;
@@ -53,4 +54,4 @@ export const createKeptResponses = (): KeptResponses => {
       while (responses.size > keptMax || characters > keptCharactersMax) forgetOldest();
     },
   };
-};
+}

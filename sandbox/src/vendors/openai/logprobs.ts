@@ -1,4 +1,5 @@
 // How probable each piece of a text was: a figure out of the piece itself, for the stand-in model weighs no others.
+
 import { fragmentsOf } from "../../model/fragments.ts";
 import { createSeeded } from "../../seeded.ts";
 import type { JsonObject } from "../../vendor.ts";
@@ -6,7 +7,7 @@ import type { JsonObject } from "../../vendor.ts";
 /** How many of the likeliest pieces are told with each, itself among them; undefined where nobody asked for any of it. */
 export type TopLogprobs = number | undefined;
 
-export const logprobsOf = (text: string, top: TopLogprobs): JsonObject | null => {
+export function logprobsOf(text: string, top: TopLogprobs): JsonObject | null {
   if (top === undefined || text === "") return null;
   const content = Array.from(fragmentsOf(text), (fragment) => {
     const token = {
@@ -17,4 +18,4 @@ export const logprobsOf = (text: string, top: TopLogprobs): JsonObject | null =>
     return { ...token, top_logprobs: top === 0 ? [] : [token] };
   });
   return { content, refusal: null };
-};
+}

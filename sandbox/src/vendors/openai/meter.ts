@@ -1,4 +1,5 @@
 // What was read and generated, as the vendor reports it and as it bills it.
+
 import type { Billed, JsonObject } from "../../vendor.ts";
 
 /** Tokens generated so far; reasoning is part of output. */
@@ -10,8 +11,8 @@ export interface Generated {
 export const nothingYet: Generated = { output: 0, reasoning: 0 };
 
 export interface Meter {
-  usage(generated: Generated): JsonObject;
-  billed(generated: Generated): Billed;
+  readonly usage: (generated: Generated) => JsonObject;
+  readonly billed: (generated: Generated) => Billed;
 }
 
 export const createMeter = (promptTokens: number, cachedTokens: number): Meter => ({

@@ -1,15 +1,16 @@
 // OpenAI: chat completions, responses, embeddings, images and the list of models.
+
 import { createPromptCache } from "../../model/prompt-cache.ts";
 import { fingerprint } from "../../seeded.ts";
+import type { Vendor, VendorAnswer, VendorCall, VendorStream } from "../../vendor.ts";
 import { completeChat } from "./chat.ts";
 import { embed } from "./embeddings.ts";
 import { checkKey, error } from "./errors.ts";
 import { generateImages } from "./images.ts";
 import { createKeptResponses } from "./kept-responses.ts";
 import { respondTo } from "./responses.ts";
-import type { Vendor, VendorAnswer, VendorCall, VendorStream } from "../../vendor.ts";
 
-export const createOpenAi = ({ key }: { key: string }): Vendor => {
+export function createOpenAi({ key }: { key: string }): Vendor {
   const promptCache = createPromptCache();
   const kept = createKeptResponses();
 
@@ -39,7 +40,7 @@ export const createOpenAi = ({ key }: { key: string }): Vendor => {
   };
 
   return { answer, refuse: (status, message) => error(status, { message }) };
-};
+}
 
 const modelList = {
   object: "list",

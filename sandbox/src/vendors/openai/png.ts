@@ -1,8 +1,9 @@
 // A small picture out of a text: real PNG bytes, the same every time.
+
 import { crc32, deflateSync } from "node:zlib";
 import { createSeeded } from "../../seeded.ts";
 
-export const pngOf = ({ seed, width, height }: { seed: string; width: number; height: number }): Buffer => {
+export function pngOf({ seed, width, height }: { seed: string; width: number; height: number }): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
@@ -14,10 +15,10 @@ export const pngOf = ({ seed, width, height }: { seed: string; width: number; he
     chunk("IDAT", deflateSync(pixels({ seed, width, height }))),
     chunk("IEND", Buffer.alloc(0)),
   ]);
-};
+}
 
 /** A slope from one colour to another, each row after the byte that says it is not filtered. */
-const pixels = ({ seed, width, height }: { seed: string; width: number; height: number }): Uint8Array => {
+function pixels({ seed, width, height }: { seed: string; width: number; height: number }): Uint8Array {
   const seeded = createSeeded(`picture ${seed}`);
   const colour = () => Array.from({ length: 3 }, () => seeded.integer({ from: 0, to: 255 }));
   const [from, to] = [colour(), colour()];
@@ -28,12 +29,12 @@ const pixels = ({ seed, width, height }: { seed: string; width: number; height: 
     ),
   ];
   return Uint8Array.from(Array.from({ length: height }, (_, y) => row(y)).flat());
-};
+}
 
-const chunk = (type: string, data: Uint8Array): Buffer => {
+function chunk(type: string, data: Uint8Array): Buffer {
   const typed = Buffer.concat([Buffer.from(type, "latin1"), data]);
   const ends = Buffer.alloc(8);
   ends.writeUInt32BE(data.length, 0);
   ends.writeUInt32BE(crc32(typed), 4);
   return Buffer.concat([ends.subarray(0, 4), typed, ends.subarray(4)]);
-};
+}

@@ -1,10 +1,9 @@
 // A response in events: each item opened, filled word by word, and closed; the last one carries usage.
+
 import { fragmentsOf } from "../../model/fragments.ts";
-import { nothingYet } from "./meter.ts";
-import { textPart } from "./responses-items.ts";
 import type { Billed, JsonObject, StreamEvent } from "../../vendor.ts";
-import type { Generated } from "./meter.ts";
-import type { Item } from "./responses-items.ts";
+import { nothingYet, type Generated } from "./meter.ts";
+import { textPart, type Item } from "./responses-items.ts";
 
 interface Response {
   readonly begun: JsonObject;

@@ -1,4 +1,5 @@
 // The items of an answer: thoughts kept to itself, a message, or calls.
+
 import type { Call, Reply } from "../../model/reply.ts";
 import type { JsonObject } from "../../vendor.ts";
 

@@ -1,14 +1,12 @@
 // A request to the responses API, checked as the vendor checks it.
-import { inputOf, textTurn } from "../../model/conversation.ts";
-import { isNothing, isObject, parseObject } from "../../vendor.ts";
+
+import { inputOf, textTurn, type Block, type Conversation, type Turn } from "../../model/conversation.ts";
+import { isNothing, isObject, parseObject, type JsonObject } from "../../vendor.ts";
 import { isInteger, isListOf, isOptional, isText, limitOf, objectOr, objectsIn } from "../checks.ts";
 import { readTool, toolChoiceOf } from "./chat-request.ts";
-import { refused } from "./errors.ts";
-import { thinkingTokensOf } from "./thinking.ts";
-import type { Block, Conversation, Turn } from "../../model/conversation.ts";
-import type { JsonObject } from "../../vendor.ts";
-import type { Refused } from "./errors.ts";
+import { refused, type Refused } from "./errors.ts";
 import type { KeptResponses } from "./kept-responses.ts";
+import { thinkingTokensOf } from "./thinking.ts";
 
 export interface ResponsesRequest {
   readonly conversation: Conversation;
@@ -19,7 +17,7 @@ export interface ResponsesRequest {
   readonly items: readonly JsonObject[];
 }
 
-export const readResponsesRequest = (body: string, kept: KeptResponses): ResponsesRequest | Refused => {
+export function readResponsesRequest(body: string, kept: KeptResponses): ResponsesRequest | Refused {
   const sent = parseObject(body);
   if (sent === undefined) return refused("We could not parse the JSON body of your request.", null);
   const { model, input, instructions, tools, stream, max_output_tokens: limit } = sent;
@@ -76,7 +74,7 @@ export const readResponsesRequest = (body: string, kept: KeptResponses): Respons
     sent,
     items,
   };
-};
+}
 
 const notFound = (message: string, param: string): Refused => ({ ...refused(message, param), status: 404 });
 
@@ -91,7 +89,7 @@ const roles: Readonly<Record<string, Turn["role"]>> = {
   assistant: "assistant",
 };
 
-const isItem = ({ type = "message", role, content, name, output }: JsonObject): boolean => {
+function isItem({ type = "message", role, content, name, output }: JsonObject): boolean {
   switch (type) {
     case "message":
       return roles[String(role)] !== undefined && (typeof content === "string" || isListOf(content, isPart));
@@ -102,12 +100,12 @@ const isItem = ({ type = "message", role, content, name, output }: JsonObject): 
     default:
       return type === "reasoning";
   }
-};
+}
 
 const isPart = (part: unknown): boolean => isObject(part) && typeof part["type"] === "string";
 
 /** Calls stand beside the assistant's message here; to the model they are part of it. */
-const readItems = (items: readonly JsonObject[]): Turn[] => {
+function readItems(items: readonly JsonObject[]): Turn[] {
   const turns: TurnOfItems[] = [];
   for (const { type = "message", role, content, name, arguments: given, output } of items) {
     if (type === "reasoning") continue;
@@ -122,7 +120,7 @@ const readItems = (items: readonly JsonObject[]): Turn[] => {
     }
   }
   return turns;
-};
+}
 
 interface TurnOfItems extends Turn {
   readonly calls: Turn["calls"][number][];
@@ -131,16 +129,16 @@ interface TurnOfItems extends Turn {
 const blocksOf = (content: unknown): Block[] =>
   typeof content === "string" ? [{ text: content }] : objectsIn(content).map(readPart);
 
-const readPart = ({ type, text, image_url: url, file_id: file }: JsonObject): Block => {
+function readPart({ type, text, image_url: url, file_id: file }: JsonObject): Block {
   if (type === "input_image") return { text: "", image: String(url ?? file) };
   return { text: typeof text === "string" ? text : "" };
-};
+}
 
 const isTool = (tool: unknown): boolean =>
   isObject(tool) && tool["type"] === "function" && isText(tool["name"]);
 
-const readAnswerSchema = (format: unknown): JsonObject | undefined => {
+function readAnswerSchema(format: unknown): JsonObject | undefined {
   const { type, schema } = objectOr(format);
   if (type === "json_object") return {};
   return type === "json_schema" ? objectOr(schema) : undefined;
-};
+}

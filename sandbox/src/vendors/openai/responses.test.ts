@@ -8,12 +8,12 @@ const tools = ["get_weather", "get_time"].map((name) => ({
   parameters: { type: "object", properties: { city: { type: "string" } } },
 }));
 
-const stream = async (body: object) => {
+async function stream(body: object) {
   const { text } = await createTestSandbox().ask("POST", path, {
     body: { model: "any", stream: true, ...body },
   });
   return eventsIn(text);
-};
+}
 
 describe("openai responses", () => {
   test("answers with a message and usage", async () => {

@@ -1,24 +1,23 @@
 // The responses API: the same model as chat, its answer as a list of items.
-import { promptOf } from "../../model/prompt.ts";
-import { replyTo } from "../../model/reply.ts";
-import { fingerprint } from "../../seeded.ts";
-import { checkModel, error } from "./errors.ts";
-import { billedOf, nothingYet } from "./meter.ts";
-import { itemsOf } from "./responses-items.ts";
-import { responseEvents } from "./responses-events.ts";
-import { readResponsesRequest } from "./responses-request.ts";
+
 import type { PromptCache } from "../../model/prompt-cache.ts";
-import type { Reply } from "../../model/reply.ts";
+import { promptOf } from "../../model/prompt.ts";
+import { replyTo, type Reply } from "../../model/reply.ts";
+import { fingerprint } from "../../seeded.ts";
 import type { JsonObject, VendorAnswer, VendorCall, VendorStream } from "../../vendor.ts";
+import { checkModel, error } from "./errors.ts";
 import type { KeptResponses } from "./kept-responses.ts";
-import type { Generated } from "./meter.ts";
+import { billedOf, nothingYet, type Generated } from "./meter.ts";
+import { responseEvents } from "./responses-events.ts";
+import { itemsOf } from "./responses-items.ts";
+import { readResponsesRequest } from "./responses-request.ts";
 
 interface Memory {
   readonly promptCache: PromptCache;
   readonly kept: KeptResponses;
 }
 
-export const respondTo = (call: VendorCall, { promptCache, kept }: Memory): VendorAnswer | VendorStream => {
+export function respondTo(call: VendorCall, { promptCache, kept }: Memory): VendorAnswer | VendorStream {
   const request = readResponsesRequest(call.body, kept);
   if ("refused" in request) return error(request.status ?? 400, request.refused);
   const { conversation, stream, sent } = request;
@@ -56,7 +55,7 @@ export const respondTo = (call: VendorCall, { promptCache, kept }: Memory): Vend
       data: { type: "error", code: "server_error", message, param: null },
     }),
   };
-};
+}
 
 const headOf = ({
   sent,

@@ -1,4 +1,5 @@
 // How much an effort is worth.
+
 import { isNothing } from "../../vendor.ts";
 
 const tokensByEffort: Readonly<Record<string, number>> = {

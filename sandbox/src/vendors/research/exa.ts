@@ -1,12 +1,19 @@
 // Exa search: every answer says what it cost, and carries an answer of its own where its shape was asked for.
-import { fingerprint } from "../../seeded.ts";
-import { bearerOf, isObject, parseObject } from "../../vendor.ts";
-import { isInteger, isText } from "../checks.ts";
-import { answerFrom, findSources } from "./sources.ts";
-import type { Source } from "./sources.ts";
-import type { JsonObject, Vendor, VendorAnswer, VendorCall } from "../../vendor.ts";
 
-export const createExa = ({ key }: { key: string }): Vendor => {
+import { fingerprint } from "../../seeded.ts";
+import {
+  bearerOf,
+  isObject,
+  parseObject,
+  type JsonObject,
+  type Vendor,
+  type VendorAnswer,
+  type VendorCall,
+} from "../../vendor.ts";
+import { isInteger, isText } from "../checks.ts";
+import { answerFrom, findSources, type Source } from "./sources.ts";
+
+export function createExa({ key }: { key: string }): Vendor {
   const answer: Vendor["answer"] = (call) => {
     const given = call.headers.get("x-api-key") ?? bearerOf(call.headers);
     if (given !== key) return refuse(401, "Invalid API key");
@@ -14,7 +21,7 @@ export const createExa = ({ key }: { key: string }): Vendor => {
     return call.method === "POST" ? search(call) : refuse(405, "Method Not Allowed");
   };
   return { answer, refuse };
-};
+}
 
 // Millionths of a USD per search, ten results included.
 const microsByType: Readonly<Record<string, number>> = {
@@ -31,7 +38,7 @@ const resultsIncluded = 10;
 const microsPerResult = 1000;
 const microsPerSummary = 1000;
 
-const search = ({ body, nowMs }: VendorCall): VendorAnswer => {
+function search({ body, nowMs }: VendorCall): VendorAnswer {
   const request = parseObject(body);
   if (request === undefined) return refuse(400, "Invalid JSON");
   const { query, type = "auto", numResults: count = 10, contents, outputSchema } = request;
@@ -57,7 +64,7 @@ const search = ({ body, nowMs }: VendorCall): VendorAnswer => {
     },
     billed: { searches: 1, cost_micros_usd: costMicros },
   };
-};
+}
 
 const resultOf = ({ title, url, date, author, text, snippet }: Source, wanted: JsonObject): JsonObject => ({
   id: url,

@@ -1,7 +1,7 @@
 // A request to the agent API. Strict: a member the vendor does not know is an error that names it.
-import { isNothing, isObject, parseObject } from "../../vendor.ts";
+
+import { isNothing, isObject, parseObject, type JsonObject } from "../../vendor.ts";
 import { isInteger, isListOf, isOptional, isText, limitOf, objectsIn } from "../checks.ts";
-import type { JsonObject } from "../../vendor.ts";
 
 export interface AgentRequest {
   readonly model: string;
@@ -36,7 +36,7 @@ const searchesByPreset: Readonly<Record<string, number>> = {
   "advanced-deep-research": 6,
 };
 
-export const readAgentRequest = (body: string): AgentRequest | AgentRefused => {
+export function readAgentRequest(body: string): AgentRequest | AgentRefused {
   const request = parseObject(body);
   if (request === undefined) return refused("invalid request body: a JSON object is expected", "body");
   const unknown = Object.keys(request).find((member) => !known.has(member));
@@ -62,20 +62,20 @@ export const readAgentRequest = (body: string): AgentRequest | AgentRefused => {
     tokensMax: limitOf(limit),
     stream: request["stream"] === true,
   };
-};
+}
 
 const refused = (message: string, param: string): AgentRefused => ({ refused: { message, param } });
 
-const readTurns = (input: unknown): string[] | undefined => {
+function readTurns(input: unknown): string[] | undefined {
   if (!isListOf(input, isObject) || input.length === 0) return undefined;
   const texts = objectsIn(input).map(({ content }) => textIn(content));
   return texts.every((text) => text !== undefined) ? texts : undefined;
-};
+}
 
-const textIn = (content: unknown): string | undefined => {
+function textIn(content: unknown): string | undefined {
   if (typeof content === "string") return content;
   if (isNothing(content) || !isListOf(content, isObject)) return undefined;
   return objectsIn(content)
     .map(({ text }: JsonObject) => (typeof text === "string" ? text : ""))
     .join("\n");
-};
+}

@@ -1,32 +1,33 @@
 // Perplexity's agent API: searches, an answer with numbered sources, and what it cost in USD.
+
 import { fragmentsOf } from "../../model/fragments.ts";
 import { fingerprint } from "../../seeded.ts";
 import { countTokens, cutToTokens } from "../../tokens.ts";
-import { bearerOf } from "../../vendor.ts";
+import {
+  bearerOf,
+  type Billed,
+  type JsonObject,
+  type StreamEvent,
+  type Vendor,
+  type VendorAnswer,
+  type VendorCall,
+  type VendorStream,
+} from "../../vendor.ts";
 import { readAgentRequest } from "./perplexity-request.ts";
 import { answerFrom, findSources } from "./sources.ts";
-import type {
-  Billed,
-  JsonObject,
-  StreamEvent,
-  Vendor,
-  VendorAnswer,
-  VendorCall,
-  VendorStream,
-} from "../../vendor.ts";
 
-export const createPerplexity = ({ key }: { key: string }): Vendor => {
+export function createPerplexity({ key }: { key: string }): Vendor {
   const answer: Vendor["answer"] = (call) => {
     if (bearerOf(call.headers) !== key) return refuse(401, "Invalid API key provided.");
     if (call.path !== "/v1/agent" && call.path !== "/v1/responses") return refuse(404, "Not found.");
     return call.method === "POST" ? research(call) : refuse(405, "Method not allowed.");
   };
   return { answer, refuse };
-};
+}
 
 const resultsPerSearch = 3;
 
-const research = ({ body, nowMs }: VendorCall): VendorAnswer | VendorStream => {
+function research({ body, nowMs }: VendorCall): VendorAnswer | VendorStream {
   const request = readAgentRequest(body);
   if ("refused" in request) return error(400, request.refused.message, request.refused.param);
   const { model, query, prompt, searches, tokensMax, stream } = request;
@@ -64,7 +65,7 @@ const research = ({ body, nowMs }: VendorCall): VendorAnswer | VendorStream => {
     events: eventsOf({ head, whole, text, itemId: `msg_${seed}`, billed: (output) => bill(output).billed }),
     fail: (message) => ({ data: { type: "response.failed", error: errorOf(500, message) } }),
   };
-};
+}
 
 const messageOf = (seed: string, text: string): JsonObject => ({
   id: `msg_${seed}`,
@@ -77,15 +78,10 @@ const messageOf = (seed: string, text: string): JsonObject => ({
 // Millionths of a USD: 2 and 8 USD per million tokens, 5 USD per thousand searches.
 const prices = { input: 2, output: 8, search: 5000 } as const;
 
-const billOf = ({
-  input,
-  output,
-  searches,
-}: {
-  input: number;
-  output: number;
-  searches: number;
-}): { usage: JsonObject; billed: Billed } => {
+function billOf({ input, output, searches }: { input: number; output: number; searches: number }): {
+  usage: JsonObject;
+  billed: Billed;
+} {
   const micros = {
     input: input * prices.input,
     output: output * prices.output,
@@ -108,7 +104,7 @@ const billOf = ({
     },
     billed: { input_tokens: input, output_tokens: output, searches, cost_micros_usd: total },
   };
-};
+}
 
 interface StreamedResearch {
   readonly head: JsonObject;

@@ -1,4 +1,5 @@
 // A made-up web: the same pages for the same question, at addresses that can belong to nobody.
+
 import { excerpt, topicOf } from "../../model/say.ts";
 import { createSeeded, fingerprint } from "../../seeded.ts";
 
@@ -19,7 +20,7 @@ export const findSources = (query: string, count: number): readonly Source[] =>
   Array.from({ length: count }, (_, n) => sourceOf(query, n));
 
 /** Says something about the question, with the sources by their numbers. */
-export const answerFrom = (query: string, sources: readonly Source[]): string => {
+export function answerFrom(query: string, sources: readonly Source[]): string {
   const topic = topicOf(query);
   const cited = sources.map(({ title }, n) => `${title} is among what was found [${n + 1}].`);
   return [
@@ -28,9 +29,9 @@ export const answerFrom = (query: string, sources: readonly Source[]): string =>
     ...cited,
     `Read the first source before you decide anything about ${topic}.`,
   ].join(" ");
-};
+}
 
-const sourceOf = (query: string, n: number): Source => {
+function sourceOf(query: string, n: number): Source {
   const seeded = createSeeded(`source ${query} ${n}`);
   const topic = topicOf(query);
   const kind = seeded.pick(["A guide to", "Notes on", "The state of", "What we know about", "A study of"]);
@@ -49,4 +50,4 @@ const sourceOf = (query: string, n: number): Source => {
     date: day.toISOString().slice(0, 10),
     score: Number((0.99 - n * 0.009 - seeded.fraction() * 0.005).toFixed(4)),
   };
-};
+}

@@ -1,22 +1,29 @@
 // Tavily search: credits are billed always and told only to those who ask.
+
 import { fingerprint } from "../../seeded.ts";
-import { bearerOf, parseObject } from "../../vendor.ts";
+import {
+  bearerOf,
+  parseObject,
+  type JsonObject,
+  type Vendor,
+  type VendorAnswer,
+  type VendorCall,
+} from "../../vendor.ts";
 import { isInteger, isText } from "../checks.ts";
 import { answerFrom, findSources } from "./sources.ts";
-import type { JsonObject, Vendor, VendorAnswer, VendorCall } from "../../vendor.ts";
 
-export const createTavily = ({ key }: { key: string }): Vendor => {
+export function createTavily({ key }: { key: string }): Vendor {
   const answer: Vendor["answer"] = (call) => {
     if (bearerOf(call.headers) !== key) return refuse(401, "Unauthorized: missing or invalid API key.");
     if (call.path !== "/search") return refuse(404, "Not Found");
     return call.method === "POST" ? search(call) : refuse(405, "Method Not Allowed");
   };
   return { answer, refuse };
-};
+}
 
 const creditsByDepth: Readonly<Record<string, number>> = { basic: 1, fast: 1, "ultra-fast": 1, advanced: 2 };
 
-const search = ({ body, nowMs }: VendorCall): VendorAnswer => {
+function search({ body, nowMs }: VendorCall): VendorAnswer {
   const request = parseObject(body);
   if (request === undefined) return refuse(400, "Invalid JSON.");
   const { query, search_depth: depth = "basic", max_results: count = 5 } = request;
@@ -44,7 +51,7 @@ const search = ({ body, nowMs }: VendorCall): VendorAnswer => {
   };
   const usage = request["include_usage"] === true ? { usage: { credits } } : {};
   return { status: 200, body: { ...answered, ...usage }, billed: { credits } };
-};
+}
 
 const refuse = (status: number, message: string): VendorAnswer => ({
   status,

@@ -1,11 +1,12 @@
 // The platform's authorization server: a certified one (oidc-provider), told to be as the platform is.
 // It tells time by the machine's clock, not by the sandbox's.
+
 import { generateKeyPairSync } from "node:crypto";
+import type * as Library from "oidc-provider";
+import type { Configuration, Provider } from "oidc-provider";
 import { errorPage } from "./pages.ts";
 import { personById } from "./persons.ts";
 import { scopeWords } from "./scopes.ts";
-import type * as Library from "oidc-provider";
-import type { Configuration, Provider } from "oidc-provider";
 import type { TokenStore } from "./token-store.ts";
 
 /** The one app that is registered; it is us. */
@@ -13,7 +14,7 @@ const client = { id: "tollgate-sandbox", secret: "tollgate-sandbox-secret", name
 
 const secondsPerDay = 24 * 60 * 60;
 
-export const createAuthorizationServer = async (issuer: string, store: TokenStore): Promise<Provider> => {
+export async function createAuthorizationServer(issuer: string, store: TokenStore): Promise<Provider> {
   const library = await importQuietly();
   const server = new library.Provider(issuer, {
     adapter: (kind) => store.drawer(kind),
@@ -40,7 +41,7 @@ export const createAuthorizationServer = async (issuer: string, store: TokenStor
   // The sandbox's own door says where the browser believes to be.
   server.proxy = true;
   return server;
-};
+}
 
 const flow = (issuer: string, library: typeof Library): Configuration => ({
   scopes: Object.keys(scopeWords),
@@ -109,7 +110,7 @@ const cookies = (issuer: string): Configuration["cookies"] => ({
 });
 
 /** Any address that could be a gateway's: it need not be known before, as the sandbox may start first. */
-const isCallback = (value: string): boolean => {
+function isCallback(value: string): boolean {
   const url = URL.parse(value);
   return (
     url !== null &&
@@ -117,13 +118,13 @@ const isCallback = (value: string): boolean => {
     url.pathname.endsWith("/oauth_callback") &&
     url.username + url.password + url.hash === ""
   );
-};
+}
 
 /**
  * The library warns on Bun that it is made for Node. What differs, its guard of requests that it sends itself,
  * does not matter here: it sends none. Imported when first needed, because most runs of the sandbox do not.
  */
-const importQuietly = async (): Promise<typeof Library> => {
+async function importQuietly(): Promise<typeof Library> {
   const warn: unknown = Reflect.get(globalThis.console, "warn");
   globalThis.console.warn = () => undefined;
   try {
@@ -131,4 +132,4 @@ const importQuietly = async (): Promise<typeof Library> => {
   } finally {
     Reflect.set(globalThis.console, "warn", warn);
   }
-};
+}

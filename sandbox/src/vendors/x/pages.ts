@@ -1,7 +1,7 @@
 // The platform's three pages: who are you, may they, and what went wrong. No script, nothing loaded from elsewhere.
-import { persons } from "./persons.ts";
+
+import { persons, type Person } from "./persons.ts";
 import { scopeWords } from "./scopes.ts";
-import type { Person } from "./persons.ts";
 
 export const loginPage = ({ action }: { action: string }): string =>
   page(

@@ -1,18 +1,18 @@
 // The authorization server behind a fetch function. It is made for node:http, so it gets a listener of its
 // own in this process; and it is bound to one issuer, while the address a browser sees may become known
 // only with the first visit, so there is one server for each address, all over the same tokens.
-import { createServer } from "node:http";
-import { createAuthorizationServer } from "./authorization-server.ts";
-import { visit } from "./visits.ts";
-import type { IncomingMessage, ServerResponse } from "node:http";
+
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Provider } from "oidc-provider";
+import { createAuthorizationServer } from "./authorization-server.ts";
 import type { TokenStore } from "./token-store.ts";
+import { visit } from "./visits.ts";
 
 export interface Platform {
   /** Asks the server known at this public address for a path below its issuer. */
-  ask(base: string, path: string, request: Asked): Promise<Response>;
+  readonly ask: (base: string, path: string, request: Asked) => Promise<Response>;
   /** What a token that is good right now allows, and whom it speaks for. */
-  tokenOf(value: string): Promise<{ personId: string; scopes: ReadonlySet<string> } | undefined>;
+  readonly tokenOf: (value: string) => Promise<{ personId: string; scopes: ReadonlySet<string> } | undefined>;
 }
 
 interface Asked {
@@ -24,7 +24,7 @@ interface Asked {
 // One in use; a few more for a gateway that changes its address.
 const serversMax = 8;
 
-export const createPlatform = (ownBase: string, store: TokenStore): Platform => {
+export function createPlatform(ownBase: string, store: TokenStore): Platform {
   const servers = new Map<string, Promise<Provider>>();
   let port: Promise<number> | undefined;
 
@@ -68,16 +68,16 @@ export const createPlatform = (ownBase: string, store: TokenStore): Platform => 
       return token && { personId: token.accountId, scopes: token.scopes };
     },
   };
-};
+}
 
 const issuerAt = (base: string): string => `${base}/x`;
 
 const baseHeader = "x-public-base";
 const hopHeaders = ["host", "connection", "content-length", "accept-encoding", "x-forwarded-for"];
 
-const openPort = async (
+async function openPort(
   exchange: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>,
-): Promise<number> => {
+): Promise<number> {
   const server = createServer((incoming, outgoing) => {
     exchange(incoming, outgoing).catch((error: unknown) => {
       process.stderr.write(`${Bun.inspect(error)}\n`);
@@ -93,4 +93,4 @@ const openPort = async (
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("the listener has no port");
   return address.port;
-};
+}

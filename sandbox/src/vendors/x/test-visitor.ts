@@ -1,4 +1,5 @@
 // A browser without a screen: follows redirects, keeps cookies by path, sends the forms of the pages it gets.
+
 import { createHash, randomBytes } from "node:crypto";
 
 type Fetch = (request: Request) => Promise<Response>;
@@ -7,7 +8,7 @@ export const callback = "http://127.0.0.1:8787/apis/v1/social_a/oauth_callback";
 export const basic = `Basic ${btoa("tollgate-sandbox:tollgate-sandbox-secret")}`;
 export const everyday = "follows.write tweet.read users.read offline.access";
 
-export const createVisitor = ({ fetch, publicUrl }: { fetch: Fetch; publicUrl: string }) => {
+export function createVisitor({ fetch, publicUrl }: { fetch: Fetch; publicUrl: string }) {
   const cookies = new Map<string, { value: string; path: string }>();
 
   const load = async (url: URL, form?: Record<string, string>): Promise<Response> => {
@@ -55,7 +56,7 @@ export const createVisitor = ({ fetch, publicUrl }: { fetch: Fetch; publicUrl: s
   };
 
   return { open, submit, cookies };
-};
+}
 
 export interface Page {
   readonly status: number;
@@ -65,7 +66,7 @@ export interface Page {
 }
 
 /** An authorization request as an app makes it, with the secret half of its proof. */
-export const createRequest = (publicUrl: string, changed: Record<string, string | undefined> = {}) => {
+export function createRequest(publicUrl: string, changed: Record<string, string | undefined> = {}) {
   const verifier = randomBytes(32).toString("base64url");
   const params = {
     response_type: "code",
@@ -79,7 +80,7 @@ export const createRequest = (publicUrl: string, changed: Record<string, string 
   };
   const said = Object.entries(params).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return { verifier, url: `${publicUrl}/x/oauth2/authorize?${new URLSearchParams(said).toString()}` };
-};
+}
 
 const isBelow = (path: string, parent: string): boolean =>
   path === parent || path.startsWith(parent.endsWith("/") ? parent : `${parent}/`);

@@ -1,20 +1,20 @@
 // What the authorization server remembers.
-import { createShelf } from "../../shelf.ts";
+
 import type { Adapter, AdapterPayload } from "oidc-provider";
 import type { ShelfFile } from "../../shelf-file.ts";
-import type { Shelf } from "../../shelf.ts";
+import { createShelf, type Shelf } from "../../shelf.ts";
 
 export interface TokenStore {
   /** The library asks for one drawer by the name of each kind of thing it keeps. */
-  drawer(kind: string): Adapter;
+  readonly drawer: (kind: string) => Adapter;
   /** Forgets everything of a kind; says how much that was. */
-  forget(kind: "AccessToken" | "RefreshToken"): number;
+  readonly forget: (kind: "AccessToken" | "RefreshToken") => number;
 }
 
-// Of each kind, so that visitors who only open the sign-in page never push out a token.
+// So many of each kind, so that visitors who only open the sign-in page never push out a token.
 const keptMax = 10_000;
 
-export const createTokenStore = (file: ShelfFile | undefined): TokenStore => {
+export function createTokenStore(file: ShelfFile | undefined): TokenStore {
   const shelves = new Map<string, Shelf<AdapterPayload>>();
 
   const shelfOf = (kind: string): Shelf<AdapterPayload> => {
@@ -33,9 +33,9 @@ export const createTokenStore = (file: ShelfFile | undefined): TokenStore => {
       return all.length;
     },
   };
-};
+}
 
-const createDrawer = (shelf: Shelf<AdapterPayload>): Adapter => {
+function createDrawer(shelf: Shelf<AdapterPayload>): Adapter {
   const put = (id: string, payload: AdapterPayload): void =>
     shelf.put(id, payload, { untilMs: (payload.exp ?? Infinity) * 1000, nowMs: Date.now() });
 
@@ -59,7 +59,7 @@ const createDrawer = (shelf: Shelf<AdapterPayload>): Adapter => {
       for (const [id, payload] of shelf.all()) if (payload.grantId === grantId) shelf.remove(id);
     },
   };
-};
+}
 
 const copyOf = (payload: AdapterPayload | undefined): AdapterPayload | undefined =>
   payload === undefined ? undefined : structuredClone(payload);

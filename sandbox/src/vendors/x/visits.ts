@@ -1,17 +1,18 @@
 // What a person does on the platform's pages: choose who they are, then allow or deny.
-import { consentPage, errorPage, loginPage } from "./pages.ts";
-import { personById, personByUsername } from "./persons.ts";
+
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { InteractionResults, Provider } from "oidc-provider";
+import { consentPage, errorPage, loginPage } from "./pages.ts";
+import { personById, personByUsername } from "./persons.ts";
 
 type Interaction = Awaited<ReturnType<Provider["interactionDetails"]>>;
 
 /** A page of the person's way from the authorization request to the redirect; cookies say how far they are. */
-export const visit = async (
+export async function visit(
   server: Provider,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<void> => {
+): Promise<void> {
   const interaction = await server.interactionDetails(request, response).catch(() => undefined);
   const action = `${server.issuer}/interaction/${interaction?.uid}`;
   if (interaction === undefined || !action.endsWith(request.url ?? "")) {
@@ -28,13 +29,13 @@ export const visit = async (
   const { session } = interaction;
   if (session !== undefined && result.login !== undefined) await signOut(server, session.uid);
   response.writeHead(303, { location: next, "content-length": "0" }).end();
-};
+}
 
-const pageFor = async (
+async function pageFor(
   server: Provider,
   { prompt, params, session }: Interaction,
   action: string,
-): Promise<string> => {
+): Promise<string> {
   const person = personById(session?.accountId ?? "");
   if (prompt.name === "login" || person === undefined) return loginPage({ action });
 
@@ -48,14 +49,14 @@ const pageFor = async (
     returnHost: URL.parse(String(params["redirect_uri"]))?.host ?? "",
     switchUrl: `${server.issuer}/oauth2/authorize?${again.toString()}`,
   });
-};
+}
 
 /** Undefined when the form says nothing that this page asked for. */
-const resultOf = async (
+async function resultOf(
   server: Provider,
   { prompt, params, session }: Interaction,
   form: URLSearchParams,
-): Promise<InteractionResults | undefined> => {
+): Promise<InteractionResults | undefined> {
   if (prompt.name === "login") {
     const person = personByUsername(form.get("person") ?? "");
     return person && { login: { accountId: person.id, remember: false } };
@@ -67,15 +68,15 @@ const resultOf = async (
   const grant = new server.Grant({ accountId: session.accountId, clientId: String(params["client_id"]) });
   grant.addOIDCScope(scopesOf(params).join(" "));
   return { consent: { grantId: await grant.save() } };
-};
+}
 
 /** Who signs in anew may be another. Left to itself the library uses a page with a script for that; ours have none. */
-const signOut = async (server: Provider, sessionUid: string): Promise<void> => {
+async function signOut(server: Provider, sessionUid: string): Promise<void> {
   const session = await server.Session.findByUid(sessionUid);
   if (session === undefined) return;
   delete session.accountId;
   await session.save(session.exp - Math.floor(Date.now() / 1000));
-};
+}
 
 const scopesOf = (params: Interaction["params"]): readonly string[] =>
   typeof params["scope"] === "string" ? params["scope"].split(" ") : [];
@@ -85,7 +86,7 @@ const textsOf = (params: Interaction["params"]): Record<string, string> =>
     Object.entries(params).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
   );
 
-const show = (response: ServerResponse, status: number, html: string, interaction?: Interaction): void => {
+function show(response: ServerResponse, status: number, html: string, interaction?: Interaction): void {
   // Browsers hold the redirects that follow a form to `form-action` too: the last one leads back to the app.
   const back = URL.parse(String(interaction?.params["redirect_uri"]))?.origin ?? "";
   response.writeHead(status, {
@@ -96,16 +97,16 @@ const show = (response: ServerResponse, status: number, html: string, interactio
     "x-content-type-options": "nosniff",
   });
   response.end(html);
-};
+}
 
 // The forms of these pages have one short field.
 const formBytesMax = 4096;
 
-const textOf = async (request: IncomingMessage): Promise<string> => {
+async function textOf(request: IncomingMessage): Promise<string> {
   let text = "";
   for await (const chunk of request.setEncoding("utf8") as AsyncIterable<string>) {
     text += chunk;
     if (text.length > formBytesMax) return "";
   }
   return text;
-};
+}

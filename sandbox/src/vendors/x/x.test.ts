@@ -1,15 +1,14 @@
 import { describe, expect, test } from "bun:test";
-import { openShelfFile } from "../../shelf-file.ts";
+import { openShelfFile, type ShelfFile } from "../../shelf-file.ts";
 import { anyString, at, containing, createTestSandbox, matching } from "../../test-sandbox.ts";
 import { basic, callback, createRequest, createVisitor, everyday } from "./test-visitor.ts";
-import type { ShelfFile } from "../../shelf-file.ts";
 
 const publicUrl = "http://gate.test/s";
 const ada = "1801000000000000101";
 const ben = "1801000000000000102";
 const cleo = "1801000000000000103";
 
-const openPlatform = (file?: ShelfFile) => {
+function openPlatform(file?: ShelfFile) {
   const sandbox = createTestSandbox({ publicUrl, file });
   const visitor = createVisitor({ fetch: (request) => sandbox.fetch(request), publicUrl });
 
@@ -48,7 +47,7 @@ const openPlatform = (file?: ShelfFile) => {
   const billed = () => sandbox.book.read().entries.map((entry) => entry.billed);
 
   return { ...sandbox, visitor, authorize, exchange, refresh, revoke: post, link, call, follow, billed };
-};
+}
 
 const invalidGrant = { status: 400, json: { error: "invalid_grant", error_description: anyString } };
 const unauthorized = {

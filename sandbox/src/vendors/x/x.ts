@@ -1,19 +1,25 @@
 // X, the platform: an authorization server that members visit, and the calls an app may make for them.
-import { bearerOf, parseObject } from "../../vendor.ts";
-import { createPlatform } from "./platform.ts";
-import { personById } from "./persons.ts";
-import { createTokenStore } from "./token-store.ts";
-import type { JsonObject, Vendor, VendorAnswer, VendorCall } from "../../vendor.ts";
+
 import type { ShelfFile } from "../../shelf-file.ts";
-import type { Person } from "./persons.ts";
+import {
+  bearerOf,
+  parseObject,
+  type JsonObject,
+  type Vendor,
+  type VendorAnswer,
+  type VendorCall,
+} from "../../vendor.ts";
+import { personById, type Person } from "./persons.ts";
+import { createPlatform } from "./platform.ts";
+import { createTokenStore } from "./token-store.ts";
 
 export interface X extends Vendor {
   /** The pages that a person's browser opens; `path` is below the public `/x`. */
-  visit(request: Request, path: string): Promise<Response>;
+  readonly visit: (request: Request, path: string) => Promise<Response>;
   /** Tokens given out so far stop working now. The answer is how many. */
-  expire(tokens: "access" | "all"): number;
+  readonly expire: (tokens: "access" | "all") => number;
   /** The next authorization response claims to come from this issuer; undefined: from the true one. */
-  claimIssuer(issuer: string | undefined): void;
+  readonly claimIssuer: (issuer: string | undefined) => void;
 }
 
 interface XOptions {
@@ -21,7 +27,7 @@ interface XOptions {
   readonly file: ShelfFile | undefined;
 }
 
-export const createX = ({ publicUrl, file }: XOptions): X => {
+export function createX({ publicUrl, file }: XOptions): X {
   const store = createTokenStore(file);
   const platform = createPlatform(publicUrl, store);
   let claimedIssuer: string | undefined;
@@ -98,7 +104,7 @@ export const createX = ({ publicUrl, file }: XOptions): X => {
     response.headers.set("location", location.href);
     return response;
   }
-};
+}
 
 const isOAuth = (path: string): boolean => path === "/2/oauth2/token" || path === "/2/oauth2/revoke";
 
@@ -114,7 +120,7 @@ const showPerson = ({ id, name, username }: Person): VendorAnswer => ({
   billed: { reads: 1 },
 });
 
-const follow = (person: Person, sourceId: string, body: string): VendorAnswer => {
+function follow(person: Person, sourceId: string, body: string): VendorAnswer {
   if (sourceId !== person.id) {
     return refuse(403, "The id in the path must be that of the member the token speaks for.");
   }
@@ -128,7 +134,7 @@ const follow = (person: Person, sourceId: string, body: string): VendorAnswer =>
     body: { data: { following: !pending, pending_follow: pending } },
     billed: { follows: 1 },
   };
-};
+}
 
 /** As OAuth errors on the token's paths, as problem documents on all others. */
 const refuse = (status: number, message: string, path = ""): VendorAnswer => ({
@@ -172,7 +178,7 @@ const problem = (status: number, detail: string): JsonObject => ({
 });
 
 /** Undefined when it is no address. */
-const baseOf = (text: string | null): string | undefined => {
+function baseOf(text: string | null): string | undefined {
   const url = text === null ? null : URL.parse(text);
   return url !== null && /^https?:$/.test(url.protocol) ? url.href.replace(/\/+$/, "") : undefined;
-};
+}
