@@ -60,9 +60,9 @@ const studies: readonly Study[] = [
 ];
 
 /** In the short form what is missed or missing is measured again: noise does not come three times, a slower gate does. */
-const SHORT_TRIES_MAX = 3;
+const shortTriesMax = 3;
 /** No study is begun again later than this after the first: continuous integration has a limit, too. */
-const SHORT_TRIES_WITHIN_MS = 300_000;
+const shortTriesWithinMs = 300_000;
 
 const options = optionsOrEnd();
 const { settings: all } = options;
@@ -145,7 +145,7 @@ async function runStudy(study: Study, settings: Settings): Promise<StudyRun & { 
       const chapter = await once();
       const bars = judgeAll([study.name], chapter.findings, settings.short);
       const isGood = !withoutUs({ leftOut }) && bars.every(({ verdict }) => verdict === "holds");
-      const isLast = tries === SHORT_TRIES_MAX || performance.now() > SHORT_TRIES_WITHIN_MS;
+      const isLast = tries === shortTriesMax || performance.now() > shortTriesWithinMs;
       if (isGood || !settings.short || isLast) return { ...went(), chapter };
     }
   } catch (error) {

@@ -10,7 +10,7 @@ import { buildClient } from "./build-client.mjs";
 import { bunEnv, openBun } from "./bun.mjs";
 import { fail, root } from "./install.mjs";
 
-const START_WAIT_MS = 60_000;
+const startWaitMs = 60_000;
 
 async function runExamples() {
   const bun = await openBun();
@@ -48,7 +48,7 @@ async function runExamples() {
 function greetingOf(gateway) {
   return new Promise((resolve, reject) => {
     let text = "";
-    const timer = setTimeout(() => reject(new Error("The gateway did not start.")), START_WAIT_MS);
+    const timer = setTimeout(() => reject(new Error("The gateway did not start.")), startWaitMs);
     gateway.on("close", () => reject(new Error(`The gateway stopped: ${text}`)));
     gateway.stdout.setEncoding("utf8");
     gateway.stdout.on("data", (more) => {

@@ -13,7 +13,7 @@ import { root } from "./install.mjs";
  * held for, so it is kept well below what the vendor allows), and what the vendor allows. Where the list rounds how much a
  * model reads, that is written here, too.
  */
-const WANTED = {
+const wantedModels = {
   openai: {
     protocol: "openai",
     models: {
@@ -51,7 +51,7 @@ const WANTED = {
   },
 };
 
-const WORDS = {
+const wordsOfPrices = {
   input_mtok: "input",
   output_mtok: "output",
   cache_read_mtok: "cache_read",
@@ -63,10 +63,10 @@ const WORDS = {
 };
 
 /** Prices of what is not metered apart here; their presence does not keep a model out. */
-const NOT_METERED = /^(web_searches|storage_searches)_kcount$|^(input|cache)_image|_video_/;
+const notMetered = /^(web_searches|storage_searches)_kcount$|^(input|cache)_image|_video_/;
 
 const today = new Date().toISOString().slice(0, 10);
-const models = Object.entries(WANTED).flatMap(([provider, { protocol, models: wanted }]) =>
+const models = Object.entries(wantedModels).flatMap(([provider, { protocol, models: wanted }]) =>
   Object.entries(wanted).map(([id, kindOrLimits]) => modelText(provider, protocol, id, kindOrLimits)),
 );
 const head = `// Written by scripts/import-prices.mjs from @pydantic/genai-prices; not edited by hand.
@@ -99,9 +99,9 @@ function modelText(provider, protocol, id, kindOrLimits) {
 function priceText(id, kind, prices) {
   const words = [];
   for (const [key, value] of Object.entries(prices)) {
-    const word = WORDS[key];
+    const word = wordsOfPrices[key];
     if (word === undefined) {
-      if (!NOT_METERED.test(key)) throw new Error(`${id}: a price for ${key}, which is not metered here.`);
+      if (!notMetered.test(key)) throw new Error(`${id}: a price for ${key}, which is not metered here.`);
       continue;
     }
     if (typeof value !== "number")

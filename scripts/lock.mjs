@@ -7,10 +7,10 @@ import { mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-const BEAT_MS = 500;
-const POLL_MS = 200;
-const SILENT_POLLS_MAX = 50; // 10 s without a beat
-const WAIT_POLLS_MAX = 3000; // 10 minutes
+const beatMs = 500;
+const pollMs = 200;
+const silentPollsMax = 50; // 10 s without a beat
+const waitPollsMax = 3000; // 10 minutes
 
 export async function withLock(folder, work) {
   await acquire(folder);
@@ -21,7 +21,7 @@ export async function withLock(folder, work) {
   const release = () => rmSync(folder, { recursive: true, force: true });
 
   beat();
-  const timer = setInterval(beat, BEAT_MS);
+  const timer = setInterval(beat, beatMs);
   process.on("exit", release);
   try {
     return await work();
@@ -36,15 +36,15 @@ async function acquire(folder) {
   let last;
   let silentPolls = 0;
 
-  for (let polls = 0; polls < WAIT_POLLS_MAX; polls++) {
+  for (let polls = 0; polls < waitPollsMax; polls++) {
     if (tryMakeFolder(folder)) return;
 
     const seen = readBeat(folder);
     silentPolls = seen === last ? silentPolls + 1 : 0;
     last = seen;
-    if (silentPolls >= SILENT_POLLS_MAX && takeOver(folder, last)) return;
+    if (silentPolls >= silentPollsMax && takeOver(folder, last)) return;
 
-    await sleep(POLL_MS);
+    await sleep(pollMs);
   }
 
   throw new Error(`Another start has been installing for too long. If there is none, delete ${folder}.`);

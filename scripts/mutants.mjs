@@ -54,7 +54,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
   });
 /** The tests that failed last. */
 let failures = [];
-const LINES_SHOWN = 60;
+const linesShown = 60;
 // Without a bug the same tests must pass in the same copy, or a failure would prove nothing.
 for (const some of [chosen.filter(isAlone), chosen.filter(needsServices)])
   if (!(await isSound(some))) process.exit(1);
@@ -111,7 +111,7 @@ async function isSound(some) {
         endGroup(child.pid);
         running = undefined;
         if (code !== 0)
-          console.log(`FAILS    the sources as they are\n${said.slice(-LINES_SHOWN).join("\n")}`);
+          console.log(`FAILS    the sources as they are\n${said.slice(-linesShown).join("\n")}`);
         resolve(code === 0);
       });
     });

@@ -10,16 +10,16 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { outsideNpm, root } from "./install.mjs";
 
-const START_WAIT_MS = 300_000; // the first start downloads Bun
-const COMMAND_WAIT_MS = 60_000;
-const STOP_WAIT_MS = 35_000; // running calls may take 30 s to end
-const POLL_MS = 50;
+const startWaitMs = 300_000; // the first start downloads Bun
+const commandWaitMs = 60_000;
+const stopWaitMs = 35_000; // running calls may take 30 s to end
+const pollMs = 50;
 
 /** Whatever they mark is run, and must answer as they say. */
-const DOCUMENTS = ["README.md", "docs/calling.md"];
-const DEFAULT_PORT = /\b8787\b/g;
-const KEY = /tgk_[0-9A-Za-z]{36}/;
-const SIGNUP_CREDIT_MICROS = 2_000_000;
+const documents = ["README.md", "docs/calling.md"];
+const defaultPort = /\b8787\b/g;
+const keyPattern = /tgk_[0-9A-Za-z]{36}/;
+const signupCreditMicros = 2_000_000;
 
 async function smoke(folder) {
   const clone = path.join(folder, "tollgate");
@@ -29,7 +29,7 @@ async function smoke(folder) {
   });
   expect(cloned.code === 0, `git clone failed:\n${cloned.output}`);
 
-  const blocks = DOCUMENTS.flatMap((name) => readSmokeBlocks(clone, name));
+  const blocks = documents.flatMap((name) => readSmokeBlocks(clone, name));
   const port = await findFreePort();
   const startedAtSeconds = Math.floor(Date.now() / 1000);
   const server = startServer({ clone, port });
@@ -117,17 +117,17 @@ async function waitForGreeting({ server, clone, port }) {
   const elapsed = () => ((performance.now() - server.startedAtMs) / 1000).toFixed(1);
   const stillRunning = () => expect(server.ended === undefined, `npm start ended early (${server.ended}).`);
 
-  await until("the dependencies", START_WAIT_MS, () => {
+  await until("the dependencies", startWaitMs, () => {
     stillRunning();
     return existsSync(stamp);
   });
   const installed = elapsed();
 
-  await until("the greeting with its key", START_WAIT_MS, () => {
+  await until("the greeting with its key", startWaitMs, () => {
     stillRunning();
-    return KEY.test(server.output);
+    return keyPattern.test(server.output);
   });
-  await until("the first answer", COMMAND_WAIT_MS, async () => {
+  await until("the first answer", commandWaitMs, async () => {
     stillRunning();
     const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => undefined);
     return answer?.ok === true;
@@ -140,7 +140,7 @@ async function waitForGreeting({ server, clone, port }) {
     length = server.output.length;
     await sleep(500);
   }
-  return { key: KEY.exec(server.output)[0], greeting: server.output };
+  return { key: keyPattern.exec(server.output)[0], greeting: server.output };
 }
 
 async function pasteGreeting({ greeting, folder, clone, server }) {
@@ -153,7 +153,7 @@ async function pasteGreeting({ greeting, folder, clone, server }) {
     const { PORT: _port, ...env } = server.env;
     const ran = await runCommand(["bash", "-c", command], { cwd: clone, env: { ...env, CURL_HOME: folder } });
     expect(ran.code === 0, `A command of the greeting failed (exit ${ran.code}):\n${command}\n${ran.output}`);
-    console.log(`Greeting: ${firstLine(command).replace(KEY, "tgk_…")}  ok`);
+    console.log(`Greeting: ${firstLine(command).replace(keyPattern, "tgk_…")}  ok`);
   }
 }
 
@@ -175,7 +175,7 @@ function readCurlCommands(text) {
 
 async function runBlocks({ blocks, key, port, clone, server }) {
   for (const { place, expected, text } of blocks) {
-    const script = text.replace(DEFAULT_PORT, String(port));
+    const script = text.replace(defaultPort, String(port));
     const ran = await runCommand(["bash", "-e", "-c", script], {
       cwd: clone,
       env: { ...server.env, TOLLGATE_KEY: key },
@@ -204,7 +204,7 @@ async function checkCharge({ key, port, startedAtSeconds }) {
   // Small calls may cost less than a micro together; what was charged must be gone from the balance.
   const charged = totals.charged_micros_usd;
   expect(
-    charged === 0 || balance < SIGNUP_CREDIT_MICROS,
+    charged === 0 || balance < signupCreditMicros,
     `${charged} micros were charged, but the balance is ${balance}.`,
   );
   console.log(`Usage: ${totals.requests} requests, ${charged} micros charged, balance ${balance} micros.`);
@@ -213,7 +213,7 @@ async function checkCharge({ key, port, startedAtSeconds }) {
 async function stopServer(server) {
   const stoppedAtMs = performance.now();
   killGroup(server, "SIGTERM");
-  await until("the server to stop after SIGTERM", STOP_WAIT_MS, () => server.ended !== undefined);
+  await until("the server to stop after SIGTERM", stopWaitMs, () => server.ended !== undefined);
   expect(server.ended === 0, `npm start ended with ${server.ended} after SIGTERM, not with 0.`);
   expect(!groupIsAlive(server), "npm start ended after SIGTERM, but left a process behind.");
   console.log(`Stopped after ${((performance.now() - stoppedAtMs) / 1000).toFixed(1)} s with exit code 0.`);
@@ -225,7 +225,7 @@ function runCommand([command, ...args], { cwd, env }) {
       cwd,
       env,
       stdio: ["ignore", "pipe", "pipe"],
-      timeout: COMMAND_WAIT_MS,
+      timeout: commandWaitMs,
     });
     let output = "";
     for (const stream of [child.stdout, child.stderr]) {
@@ -241,7 +241,7 @@ async function until(what, waitMs, isTrue) {
   const deadlineMs = performance.now() + waitMs;
   while (!(await isTrue())) {
     expect(performance.now() < deadlineMs, `Waited ${waitMs / 1000} s in vain for ${what}.`);
-    await sleep(POLL_MS);
+    await sleep(pollMs);
   }
 }
 

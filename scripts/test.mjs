@@ -13,23 +13,23 @@ import { bunEnv, exitCode, openBun } from "./bun.mjs";
 import { fail, root } from "./install.mjs";
 import { watchMachine } from "./watch-machine.mjs";
 
-const TEST_TIMEOUT_MS = 60_000;
-const SCRATCH_BYTES_MIN = 4 * 2 ** 30;
+const testTimeoutMs = 60_000;
+const scratchBytesMin = 4 * 2 ** 30;
 /** Followed by who made it, by which others know whether it is still in use. */
-const SCRATCH_PREFIX = "tollgate-tests-";
+const scratchPrefix = "tollgate-tests-";
 /** Processes of another container are not seen here, and may share this memory; but no run takes an hour. */
-const LEFTOVER_AGE_MS_MIN = 3_600_000;
-const FAILURES_SHOWN_MAX = 10;
-const FAILURE_LINES_MAX = 40;
+const leftoverAgeMsMin = 3_600_000;
+const failuresShownMax = 10;
+const failureLinesMax = 40;
 /** A machine that is kept from running fails a test or two; more have another reason. */
-const RUN_AGAIN_FAILURES_MAX = 3;
-const RUNS_MAX = 3;
+const runAgainFailuresMax = 3;
+const runsMax = 3;
 /** Most of a test's time is waiting, so three are under way at a time, also on two cores. */
-const AT_ONCE = 3;
+const portionsAtOnce = 3;
 /** Small enough that nobody waits long for the others at the end; each costs the start of a process. */
-const PORTIONS = 18;
+const portionCount = 18;
 /** Those that start programs and browsers take a minute. They come first, each by itself, or the end would wait for one. */
-const LONG = [
+const longFiles = [
   "./test/crashes/failpoints.test.ts",
   "./test/operator/operator.test.ts",
   "./test/crashes/kills.test.ts",
@@ -44,9 +44,9 @@ const LONG = [
   "./test/contract/contracts.test.ts",
 ];
 
-const EACH = "--each";
+const eachAlone = "--each";
 /** Needs a Postgres or a Redis; npm run test:services starts them and names its files. */
-const SERVICES_TEST = ".services.test.ts";
+const servicesTest = ".services.test.ts";
 
 /** The whole suite runs in portions, of which whoever is free takes the next; chosen files run as one, or --each alone. */
 async function runTests(args) {
@@ -54,7 +54,7 @@ async function runTests(args) {
   const portions = portionsFor(args);
   const parent = scratchParent();
   await removeLeftovers(parent);
-  const scratch = mkdtempSync(path.join(parent, `${SCRATCH_PREFIX}${process.pid}-`));
+  const scratch = mkdtempSync(path.join(parent, `${scratchPrefix}${process.pid}-`));
   const running = new Set();
   stopWith(() => {
     portions.length = 0;
@@ -75,7 +75,7 @@ async function runTests(args) {
       runs.push(run);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, (_, lane) => takePortions(lane)));
+  await Promise.all(Array.from({ length: portionsAtOnce }, (_, lane) => takePortions(lane)));
   // A browser that was just ended may still write; only the asynchronous form begins anew with what it wrote.
   await rm(scratch, { recursive: true, force: true, maxRetries: 5 });
 
@@ -84,7 +84,7 @@ async function runTests(args) {
   if (nothingRan) console.error("No test ran.");
   const failedCode = runs.map(({ code }) => code).find((code) => code !== 0);
   process.exitCode = failedCode ?? (nothingRan || sum("failed") > 0 ? 1 : 0);
-  const failures = runs.flatMap((run) => run.failures.map(({ text }) => text)).slice(0, FAILURES_SHOWN_MAX);
+  const failures = runs.flatMap((run) => run.failures.map(({ text }) => text)).slice(0, failuresShownMax);
   if (failures.length > 0) process.stdout.write(`\nFailed tests:\n${failures.join("\n")}\n`);
   const skipped = sum("skipped") > 0 ? `, ${sum("skipped")} skipped` : "";
   process.stdout.write(`${sum("passed")} passed, ${sum("failed")} failed${skipped}\n`);
@@ -96,9 +96,9 @@ async function runUndisturbed(files, runFiles, whatHappenedSince) {
   const whole = await runFiles(files);
   let last = whole;
   let { held } = whole;
-  for (let runs = 1; runs < RUNS_MAX && last.failures.length > 0; runs++) {
+  for (let runs = 1; runs < runsMax && last.failures.length > 0; runs++) {
     const happened = whatHappenedSince(sinceMs);
-    if (happened === undefined || last.failures.length > RUN_AGAIN_FAILURES_MAX) break;
+    if (happened === undefined || last.failures.length > runAgainFailuresMax) break;
     held += `\nFailed while ${happened}, and runs again: ${last.failures.map(({ name }) => name).join("; ")}\n`;
     sinceMs = performance.now();
     last = await runFiles([...new Set(last.failures.map(({ file }) => file))]);
@@ -120,7 +120,7 @@ function stopWith(endAll) {
 
 function runBunTest(bun, args, { isShown, scratch, running, lane }) {
   const colour = process.stderr.isTTY ? { FORCE_COLOR: "1" } : {};
-  const child = spawn(bun, ["test", "--timeout", String(TEST_TIMEOUT_MS), ...args], {
+  const child = spawn(bun, ["test", "--timeout", String(testTimeoutMs), ...args], {
     cwd: root,
     stdio: ["ignore", isShown ? "inherit" : "pipe", "pipe"],
     // Those under way at the same time are told apart, where they share a server.
@@ -158,17 +158,17 @@ function scratchParent() {
   const memory = "/dev/shm";
   if (!existsSync(memory)) return os.tmpdir();
   const { bavail, bsize } = statfsSync(memory);
-  return bavail * bsize >= SCRATCH_BYTES_MIN ? memory : os.tmpdir();
+  return bavail * bsize >= scratchBytesMin ? memory : os.tmpdir();
 }
 
 /** A run that was killed could not clean up, and what it left fills the memory. */
 async function removeLeftovers(parent) {
   for (const name of readdirSync(parent)) {
-    const [, pid] = new RegExp(`^${SCRATCH_PREFIX}(\\d+)-`).exec(name) ?? [];
+    const [, pid] = new RegExp(`^${scratchPrefix}(\\d+)-`).exec(name) ?? [];
     if (pid === undefined || isAlive(Number(pid))) continue;
     const folder = path.join(parent, name);
     const changedMs = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-    if (Date.now() - changedMs < LEFTOVER_AGE_MS_MIN) continue;
+    if (Date.now() - changedMs < leftoverAgeMsMin) continue;
     // What belongs to somebody else stays.
     await rm(folder, { recursive: true, force: true }).catch(() => {});
   }
@@ -184,17 +184,17 @@ function isAlive(pid) {
 
 function portionsFor(args) {
   if (args.length === 0) return portionsOf(testFiles());
-  if (args[0] === EACH) return args.slice(1).map((file) => [file]);
-  const namesServices = args.some((word) => word.endsWith(SERVICES_TEST));
-  return [namesServices ? args : [`--path-ignore-patterns=**/*${SERVICES_TEST}`, ...args]];
+  if (args[0] === eachAlone) return args.slice(1).map((file) => [file]);
+  const namesServices = args.some((word) => word.endsWith(servicesTest));
+  return [namesServices ? args : [`--path-ignore-patterns=**/*${servicesTest}`, ...args]];
 }
 
 /** Neighbours, which are alike, fall into different ones. */
 function portionsOf(files) {
-  const alone = LONG.filter((file) => files.includes(file)).map((file) => [file]);
-  const others = files.filter((file) => !LONG.includes(file));
-  const together = Array.from({ length: PORTIONS }, (_, portion) =>
-    others.filter((_file, index) => index % PORTIONS === portion),
+  const alone = longFiles.filter((file) => files.includes(file)).map((file) => [file]);
+  const others = files.filter((file) => !longFiles.includes(file));
+  const together = Array.from({ length: portionCount }, (_, portion) =>
+    others.filter((_file, index) => index % portionCount === portion),
   );
   return [...alone, ...together];
 }
@@ -205,7 +205,7 @@ const testFiles = () =>
       readdirSync(path.join(root, folder), { recursive: true }).map((file) => `./${folder}/${file}`),
     )
     .filter(
-      (file) => file.endsWith(".test.ts") && !file.endsWith(SERVICES_TEST) && !file.includes("node_modules"),
+      (file) => file.endsWith(".test.ts") && !file.endsWith(servicesTest) && !file.includes("node_modules"),
     )
     .toSorted((a, b) => (a < b ? -1 : 1));
 
@@ -231,7 +231,7 @@ function readFailures(text) {
     else if (isFailure)
       failures.push({ file, name: line.slice(7), text: `${[file, ...said, line].join("\n")}\n` });
     else if (/^\S+\.test\.ts:$/.test(line)) file = `./${line.slice(0, -1)}`;
-    else said = [...said, line].slice(-FAILURE_LINES_MAX);
+    else said = [...said, line].slice(-failureLinesMax);
     if (isFailure || /^\((pass|skip|todo)\) /.test(line)) said = [];
     isAfterFailure = isFailure;
   }

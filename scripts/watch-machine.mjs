@@ -3,10 +3,10 @@
 
 import { readFileSync } from "node:fs";
 
-const LOOK_EVERY_MS = 50;
+const lookEveryMs = 50;
 /** Two cores with more to do than they can still let this process have its turn within a tenth of it. */
-const HALT_MS_MIN = 250;
-const STOLEN_SHARE_MIN = 0.1;
+const haltMsMin = 250;
+const stolenShareMin = 0.1;
 
 /** Begins to look; what it gives says what went wrong since a moment of `performance.now()`, or undefined. */
 export function watchMachine() {
@@ -15,11 +15,11 @@ export function watchMachine() {
   let lookedAtMs = performance.now();
   const timer = setInterval(() => {
     const nowMs = performance.now();
-    const haltMs = Math.round(nowMs - lookedAtMs - LOOK_EVERY_MS);
-    if (haltMs >= HALT_MS_MIN) halts.push({ endedAtMs: nowMs, haltMs });
+    const haltMs = Math.round(nowMs - lookedAtMs - lookEveryMs);
+    if (haltMs >= haltMsMin) halts.push({ endedAtMs: nowMs, haltMs });
     if (nowMs - looks.at(-1).atMs >= 1000) looks.push(readLook());
     lookedAtMs = nowMs;
-  }, LOOK_EVERY_MS);
+  }, lookEveryMs);
   timer.unref();
 
   return (sinceMs) => {
@@ -30,7 +30,7 @@ export function watchMachine() {
     if (longestMs > 0) return `the machine stood still for ${longestMs} ms`;
     const before = looks.findLast(({ atMs }) => atMs <= sinceMs) ?? looks[0];
     const share = stolenShare(before, readLook());
-    return share >= STOLEN_SHARE_MIN
+    return share >= stolenShareMin
       ? `others had ${Math.round(share * 100)} % of the machine's time`
       : undefined;
   };
@@ -42,11 +42,11 @@ function readLook() {
   try {
     ticks = readFileSync("/proc/stat", "utf8").split("\n", 1)[0].trim().split(/\s+/).slice(1).map(Number);
   } catch {}
-  const STEAL = 7;
+  const stealColumn = 7;
   return {
     atMs: performance.now(),
-    stolen: ticks[STEAL] ?? 0,
-    all: ticks.slice(0, STEAL + 1).reduce((sum, count) => sum + count, 0),
+    stolen: ticks[stealColumn] ?? 0,
+    all: ticks.slice(0, stealColumn + 1).reduce((sum, count) => sum + count, 0),
   };
 }
 

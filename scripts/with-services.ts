@@ -9,9 +9,9 @@ import { findPostgres, postgresWanted, startPrivatePostgres } from "../test/serv
 import { findRedis, redisWanted, startPrivateRedis } from "../test/services/redis.ts";
 
 const root = join(import.meta.dir, "..");
-const LAUNCHER_LOOK_MS = 500;
+const launcherLookMs = 500;
 /** A case of a property has a database of its own, which takes many times what a file takes; npm test runs 300 of them. */
-const PROPERTY_RUNS = "40";
+const propertyRuns = "40";
 
 /** The exit code of the command. */
 export async function runWithServices(command: readonly string[]): Promise<number> {
@@ -50,7 +50,7 @@ export async function runWithServices(command: readonly string[]): Promise<numbe
 async function run(command: readonly string[], services: Readonly<Record<string, string>>): Promise<number> {
   const child = Bun.spawn([...endingWithUs("TERM"), ...command], {
     cwd: root,
-    env: { TOLLGATE_PROPERTY_RUNS: PROPERTY_RUNS, ...process.env, ...services },
+    env: { TOLLGATE_PROPERTY_RUNS: propertyRuns, ...process.env, ...services },
     stdio: ["ignore", "inherit", "inherit"],
   });
   const stop = () => child.kill("SIGTERM");
@@ -59,7 +59,7 @@ async function run(command: readonly string[], services: Readonly<Record<string,
   const launcher = process.ppid;
   const looking = setInterval(() => {
     if (process.ppid !== launcher) stop();
-  }, LAUNCHER_LOOK_MS);
+  }, launcherLookMs);
   const code = await child.exited;
   clearInterval(looking);
   if (child.signalCode !== null) console.error(`${command[0]} was ended by ${child.signalCode}.`);

@@ -40,7 +40,7 @@ export interface LoadResult {
  * On a machine that others take away for seconds nobody may have been answered when the time is up, which says nothing of
  * whom is asked: then twice as long, and again, up to this.
  */
-const SECONDS_MAX = 16;
+const secondsMax = 16;
 
 /**
  * Asks as fast as the answers come (or after a pause of thought), with one thread of wrk, the keys in turn. Fails unless
@@ -49,7 +49,7 @@ const SECONDS_MAX = 16;
 export async function load(asked: Load): Promise<LoadResult> {
   for (let { seconds } = asked; ; seconds *= 2) {
     const { statuses, broken, ...result } = await runWrk(asked, seconds);
-    if (result.requests === 0 && broken === 0 && seconds * 2 <= SECONDS_MAX) continue;
+    if (result.requests === 0 && broken === 0 && seconds * 2 <= secondsMax) continue;
     checkAnswers({ statuses, broken, requests: result.requests }, asked);
     return result;
   }

@@ -2,7 +2,7 @@
 
 import type { Reply } from "./model-reply.ts";
 import type { Answer, StreamProgress } from "./scripted-answer.ts";
-import { HEARTBEAT, SSE_HEADERS, typedEvent, withShares } from "./sse.ts";
+import { heartbeat, sseHeaders, typedEvent, withShares } from "./sse.ts";
 import type { WeighedEvent } from "./sse.ts";
 import type { UsageDialect } from "./token-usage.ts";
 import { isObject, jsonAnswer } from "./vendor-checks.ts";
@@ -40,7 +40,13 @@ export const wholeMessage = ({ reply, usage, ...said }: Said): Answer =>
     ...shell(said),
     content: [
       ...(said.showsThinking && reply.reasoning !== ""
-        ? [{ type: "thinking", thinking: said.omitsThought ? "" : reply.reasoning, signature: SIGNATURE }]
+        ? [
+            {
+              type: "thinking",
+              thinking: said.omitsThought ? "" : reply.reasoning,
+              signature: validSignature,
+            },
+          ]
         : []),
       ...(reply.text === "" ? [] : [{ type: "text", text: reply.text }]),
       ...reply.toolCalls.map(({ id, name, arguments: text }) => ({
@@ -78,7 +84,7 @@ export const streamedMessage = ({
     },
     ...blocks.flatMap(({ start, deltas }, index): readonly WeighedEvent[] => [
       { wire: typedEvent({ type: "content_block_start", index, content_block: start }) },
-      ...(index === 0 ? [{ wire: PING }] : []),
+      ...(index === 0 ? [{ wire: ping }] : []),
       ...deltas.map(({ delta, tokens }) => ({
         tokens,
         wire: typedEvent({ type: "content_block_delta", index, delta }),
@@ -93,22 +99,22 @@ export const streamedMessage = ({
   ];
   return {
     status: 200,
-    headers: SSE_HEADERS,
+    headers: sseHeaders,
     stream: {
       events: withShares(events),
       error: typedEvent({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }),
       say: (text) =>
         typedEvent({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } }),
-      heartbeat: HEARTBEAT,
+      heartbeat: heartbeat,
       report,
     },
   };
 };
 
-export const SIGNATURE = "EqQBCgIYAhIkc2lnbmVkLWJ5LXRoZS1kb3VibGU=";
-const PING = typedEvent({ type: "ping" });
+export const validSignature = "EqQBCgIYAhIkc2lnbmVkLWJ5LXRoZS1kb3VibGU=";
+const ping = typedEvent({ type: "ping" });
 
-const STOP_REASONS = {
+const stopReasons = {
   end: "end_turn",
   length: "max_tokens",
   tool_calls: "tool_use",
@@ -123,7 +129,7 @@ const shell = ({ id, model }: Pick<Said, "id" | "model">): JsonObject => ({
 });
 
 const stopOf = ({ stop, stopSequence }: Reply): JsonObject => ({
-  stop_reason: stopSequence === null ? STOP_REASONS[stop] : "stop_sequence",
+  stop_reason: stopSequence === null ? stopReasons[stop] : "stop_sequence",
   stop_sequence: stopSequence,
 });
 
@@ -160,7 +166,7 @@ const blocksOf = (
         tokens,
         delta: { type: "thinking_delta", thinking: omitsThought ? "" : text },
       })),
-      { tokens: 0, delta: { type: "signature_delta", signature: SIGNATURE } },
+      { tokens: 0, delta: { type: "signature_delta", signature: validSignature } },
     ],
   };
   const text: Block = {

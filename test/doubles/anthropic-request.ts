@@ -1,6 +1,6 @@
 // What Anthropic checks of a message, and what it asks for.
 
-import { SIGNATURE } from "./anthropic-message.ts";
+import { validSignature } from "./anthropic-message.ts";
 import { toolMismatch, turnsOf } from "./asked.ts";
 import type { Asked, AskedReasoning, Draft } from "./asked.ts";
 import { listOf, numberOrNull, objectOf, objectsOf, stringOf, stringOrNull } from "./json-read.ts";
@@ -14,7 +14,7 @@ export const checkMessages = (
   body: JsonObject,
   { counting }: { readonly counting: boolean },
 ): string | undefined => {
-  const path = strangePath(body, counting ? COUNT_SHAPE : SHAPE);
+  const path = strangePath(body, counting ? countShape : requestShape);
   if (path) return `${path.join(".")}: Extra inputs are not permitted`;
   if (typeof body["model"] !== "string") return "model: Field required";
   const problem =
@@ -52,29 +52,29 @@ export const omitsThought = ({ model, thinking }: JsonObject): boolean =>
   !/-[34]-5$/.test(stringOf(model)) &&
   objectOf(thinking)["display"] !== "summarized";
 
-const CACHED = { cache_control: fields("type", "ttl") };
+const cacheMark = { cache_control: fields("type", "ttl") };
 
-const BLOCKS: Readonly<Record<string, Shape>> = {
-  text: { ...fields("type", "text", "citations"), ...CACHED },
-  image: { type: "any", source: fields("type", "media_type", "data", "url", "file_id"), ...CACHED },
-  document: { ...fields("type", "source", "citations", "context", "title"), ...CACHED },
-  search_result: { ...fields("type", "content", "source", "title", "citations"), ...CACHED },
+const blockShapes: Readonly<Record<string, Shape>> = {
+  text: { ...fields("type", "text", "citations"), ...cacheMark },
+  image: { type: "any", source: fields("type", "media_type", "data", "url", "file_id"), ...cacheMark },
+  document: { ...fields("type", "source", "citations", "context", "title"), ...cacheMark },
+  search_result: { ...fields("type", "content", "source", "title", "citations"), ...cacheMark },
   thinking: fields("type", "thinking", "signature"),
   redacted_thinking: fields("type", "data"),
-  tool_use: { ...fields("type", "id", "name", "input", "caller"), ...CACHED },
+  tool_use: { ...fields("type", "id", "name", "input", "caller"), ...cacheMark },
   tool_result: {
     ...fields("type", "tool_use_id", "is_error"),
-    content: (block) => BLOCKS[stringOf(block["type"])] ?? "any",
-    ...CACHED,
+    content: (block) => blockShapes[stringOf(block["type"])] ?? "any",
+    ...cacheMark,
   },
 };
 
-const COUNTED = {
+const countedMembers = {
   ...fields("model", "thinking"),
-  ...CACHED,
-  messages: { role: "any", content: (block) => BLOCKS[stringOf(block["type"])] ?? "any" },
+  ...cacheMark,
+  messages: { role: "any", content: (block) => blockShapes[stringOf(block["type"])] ?? "any" },
   output_config: { effort: "any", format: fields("type", "schema"), task_budget: "any" },
-  system: { ...fields("type", "text", "citations"), ...CACHED },
+  system: { ...fields("type", "text", "citations"), ...cacheMark },
   tool_choice: fields("type", "name", "disable_parallel_tool_use"),
   tools: ({ type = "custom" }) =>
     type === "custom"
@@ -89,21 +89,21 @@ const COUNTED = {
             "allowed_callers",
           ),
           ...fields("eager_input_streaming", "input_examples"),
-          ...CACHED,
+          ...cacheMark,
         }
       : "any",
 } satisfies Shape;
 
-const COUNT_SHAPE: Shape = { ...COUNTED, thinking: fields("type", "budget_tokens", "display") };
+const countShape: Shape = { ...countedMembers, thinking: fields("type", "budget_tokens", "display") };
 
-const SHAPE: Shape = {
-  ...COUNT_SHAPE,
+const requestShape: Shape = {
+  ...countShape,
   ...fields("container", "inference_geo", "max_tokens", "service_tier", "stop_sequences", "stream"),
   ...fields("temperature", "top_k", "top_p"),
   metadata: fields("user_id"),
 };
 
-const BUDGET_MIN = 1024;
+const budgetMin = 1024;
 
 const checkNumbers = (body: JsonObject): string | undefined => {
   const { max_tokens: most, temperature = 1, stream = false, stop_sequences: stops = [] } = body;
@@ -120,13 +120,13 @@ const checkNumbers = (body: JsonObject): string | undefined => {
     : undefined;
 };
 
-const USER_MAX = 256;
+const userMax = 256;
 
 const checkUser = ({ metadata }: JsonObject): string | undefined => {
   const user = stringOf(objectOf(metadata)["user_id"]);
   if (/\S@\S+\.\S/.test(user)) return "metadata.user_id: user_id appears to contain an email address";
   if (/^\+?[\d\s()-]{7,}$/.test(user)) return "metadata.user_id: user_id appears to contain a phone number";
-  return user.length > USER_MAX ? `metadata.user_id: at most ${USER_MAX} characters` : undefined;
+  return user.length > userMax ? `metadata.user_id: at most ${userMax} characters` : undefined;
 };
 
 const checkSystem = (system: unknown = ""): string | undefined => {
@@ -171,7 +171,7 @@ const checkTurns = (messages: unknown): string | undefined => {
 const checkBlock = (block: JsonObject, role: string): string | undefined => {
   const type = stringOf(block["type"]);
   const { source, input, id, name, tool_use_id: answers } = block;
-  if (!Object.hasOwn(BLOCKS, type)) {
+  if (!Object.hasOwn(blockShapes, type)) {
     return `: Input tag '${type}' found using 'type' does not match any of the expected tags`;
   }
   if (type === "text" && stringOf(block["text"]) === "") return ": text content blocks must be non-empty";
@@ -189,12 +189,12 @@ const checkBlock = (block: JsonObject, role: string): string | undefined => {
   }
   if (type === "thinking") {
     // A thought that is not the model's own word for word is refused, and its signature is how it knows.
-    return block["signature"] === SIGNATURE ? undefined : ": Invalid `signature` in `thinking` block";
+    return block["signature"] === validSignature ? undefined : ": Invalid `signature` in `thinking` block";
   }
   return undefined;
 };
 
-const MEDIA = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+const mediaTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 const checkImage = ({ type, media_type: media, data, url }: JsonObject): string | undefined => {
   if (type === "url")
@@ -204,8 +204,8 @@ const checkImage = ({ type, media_type: media, data, url }: JsonObject): string 
   if (type === "file") return undefined;
   if (type !== "base64")
     return ".image.source: Input tag does not match any of the expected tags: 'base64', 'url', 'file'";
-  if (!MEDIA.includes(stringOf(media)))
-    return `.image.source.base64.media_type: Input should be ${MEDIA.join(", ")}`;
+  if (!mediaTypes.includes(stringOf(media)))
+    return `.image.source.base64.media_type: Input should be ${mediaTypes.join(", ")}`;
   return /^[A-Za-z0-9+/]+={0,2}$/.test(stringOf(data))
     ? undefined
     : ".image.source.base64.data: invalid base64 data";
@@ -215,8 +215,8 @@ const checkThinking = (body: JsonObject): string | undefined => {
   const { thinking, max_tokens: most, temperature = 1, tool_choice: choice } = body;
   if (thinking === undefined) return undefined;
   const { type, budget_tokens: budget } = objectOf(thinking);
-  if (!THINKING.includes(stringOf(type))) {
-    return `thinking: Input tag does not match any of the expected tags: ${THINKING.join(", ")}`;
+  if (!thinkingTypes.includes(stringOf(type))) {
+    return `thinking: Input tag does not match any of the expected tags: ${thinkingTypes.join(", ")}`;
   }
   const word = wordForNoThinking(stringOf(body["model"]));
   if (type === "disabled" || type === "between_tools") {
@@ -224,8 +224,8 @@ const checkThinking = (body: JsonObject): string | undefined => {
   }
   if (type === "enabled") {
     if (!Number.isSafeInteger(budget)) return "thinking.enabled.budget_tokens: Field required";
-    if (Number(budget) < BUDGET_MIN) {
-      return `thinking.enabled.budget_tokens: Input should be greater than or equal to ${BUDGET_MIN}`;
+    if (Number(budget) < budgetMin) {
+      return `thinking.enabled.budget_tokens: Input should be greater than or equal to ${budgetMin}`;
     }
     if (Number(budget) >= Number(most)) return "`max_tokens` must be greater than `thinking.budget_tokens`.";
     // A budgeted model may not begin to think between its calls and their results: its turn begins with a thought, or
@@ -245,7 +245,7 @@ const checkThinking = (body: JsonObject): string | undefined => {
     : undefined;
 };
 
-const THINKING = ["enabled", "disabled", "adaptive", "between_tools"];
+const thinkingTypes = ["enabled", "disabled", "adaptive", "between_tools"];
 
 /** Undefined for models that always think. */
 const wordForNoThinking = (model: string): string | undefined => {
@@ -256,7 +256,7 @@ const wordForNoThinking = (model: string): string | undefined => {
 const kindsIn = (content: unknown): readonly string[] =>
   typeof content === "string" ? ["text"] : objectsOf(content).map((block) => stringOf(block["type"]));
 
-const CANNOT_BE_FORCED = /(opus|sonnet)-5-5|(fable|mythos)-5-1/;
+const cannotBeForced = /(opus|sonnet)-5-5|(fable|mythos)-5-1/;
 
 const checkTools = ({ model, tools = [], tool_choice: choice }: JsonObject): string | undefined => {
   if (!Array.isArray(tools)) return "tools: Input should be a valid list";
@@ -278,7 +278,7 @@ const checkTools = ({ model, tools = [], tool_choice: choice }: JsonObject): str
     return "tool_choice: Input tag does not match any of the expected tags: 'auto', 'any', 'tool', 'none'";
   }
   if (names.length === 0) return "tool_choice may only be specified while providing tools";
-  if ((type === "any" || type === "tool") && CANNOT_BE_FORCED.test(stringOf(model)))
+  if ((type === "any" || type === "tool") && cannotBeForced.test(stringOf(model)))
     return "tool_choice forces tool use is not compatible with this model.";
   return type === "tool" && !names.includes(name)
     ? `Tool '${String(name)}' not found in provided tools`

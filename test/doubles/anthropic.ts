@@ -6,7 +6,7 @@ import type { Asked } from "./asked.ts";
 import { headerValues } from "./http-wire.ts";
 import { createModelBook } from "./model-book.ts";
 import type { ModelDouble } from "./model-book.ts";
-import { DEFAULT_REPLY, planReply } from "./model-reply.ts";
+import { defaultReply, planReply } from "./model-reply.ts";
 import type { ScriptedReply } from "./model-reply.ts";
 import { countTokens } from "./ranking.ts";
 import type { Answer } from "./scripted-answer.ts";
@@ -29,7 +29,7 @@ export interface AnthropicOptions {
 export const openAnthropicDouble = async ({
   key,
   models = ["claude-x"],
-  reply = DEFAULT_REPLY,
+  reply = defaultReply,
   usage: option,
 }: AnthropicOptions): Promise<ModelDouble> => {
   const book = createModelBook();
@@ -50,7 +50,7 @@ export const openAnthropicDouble = async ({
       }
       const versions = headerValues(request.headers, "anthropic-version");
       if (versions.length === 0) return refused(400, "anthropic-version: header is required");
-      if (versions.length > 1 || !VERSION.test(versions[0] ?? "")) {
+      if (versions.length > 1 || !versionPattern.test(versions[0] ?? "")) {
         return refused(400, `anthropic-version: "${versions.join(", ")}" is not a valid version`);
       }
       return work(request, requestId, refused);
@@ -120,9 +120,9 @@ export const openAnthropicDouble = async ({
 };
 
 /** A version is a date. Which ones exist is the vendor's to say; its own client sends newer ones over time. */
-const VERSION = /^20\d\d-\d\d-\d\d$/;
+const versionPattern = /^20\d\d-\d\d-\d\d$/;
 
-const ERROR_TYPES: Readonly<Record<number, string>> = {
+const errorTypes: Readonly<Record<number, string>> = {
   400: "invalid_request_error",
   401: "authentication_error",
   404: "not_found_error",
@@ -132,8 +132,6 @@ const refuse = (
   status: number,
   { message, requestId }: { readonly message: string; readonly requestId: string },
 ): Answer =>
-  jsonAnswer(
-    status,
-    { type: "error", error: { type: ERROR_TYPES[status], message }, request_id: requestId },
-    [["request-id", requestId]],
-  );
+  jsonAnswer(status, { type: "error", error: { type: errorTypes[status], message }, request_id: requestId }, [
+    ["request-id", requestId],
+  ]);

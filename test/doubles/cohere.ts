@@ -44,7 +44,7 @@ export const openCohereDouble = async ({
     if (!hasBearer(request, key)) return refuse(401, "invalid api token");
     const body = readJsonObject(request);
     if (typeof body === "string") return refuse(400, `invalid request: ${body}`);
-    const stranger = unknownField(body, FIELDS);
+    const stranger = unknownField(body, knownFields);
     if (stranger !== undefined) {
       return refuse(400, `unknown field: parameter '${stranger}' is not a valid field`);
     }
@@ -55,7 +55,7 @@ export const openCohereDouble = async ({
     }
     if (!models.includes(asked.model)) return refuse(404, `model '${asked.model}' not found`);
 
-    const billedUnits = { search_units: Math.ceil(asked.documents.length / DOCUMENTS_PER_UNIT) };
+    const billedUnits = { search_units: Math.ceil(asked.documents.length / documentsPerUnit) };
     const honestMeta = { api_version: { version: "2" }, billed_units: billedUnits };
     const stated = resolveOverride({ override: meta, input: asked, honest: honestMeta });
     const units = stated === undefined || stated === honestMeta ? billedUnits : stated;
@@ -78,7 +78,7 @@ export const openCohereDouble = async ({
   return { ...double, book };
 };
 
-const DOCUMENTS_PER_UNIT = 100;
-const FIELDS = ["model", "query", "documents", "top_n", "max_tokens_per_doc"];
+const documentsPerUnit = 100;
+const knownFields = ["model", "query", "documents", "top_n", "max_tokens_per_doc"];
 
 const refuse = (status: number, message: string): Answer => jsonAnswer(status, { message });

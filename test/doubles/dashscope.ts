@@ -76,7 +76,7 @@ export const openDashScopeDouble = async ({
   const poll = (id: string, request: RecordedRequest): Answer => {
     const before = tasks.get(id);
     if (before === undefined) return answer({ output: { task_id: id, task_status: "UNKNOWN" } });
-    const status = before.moved ? before.status : NEXT[before.status];
+    const status = before.moved ? before.status : nextStatus[before.status];
     const task = { ...before, status, polls: before.polls + 1 };
     tasks.set(id, task);
     if (status !== "SUCCEEDED") return answer({ output: { ...reportOf(task), ...output } });
@@ -130,7 +130,7 @@ export const openDashScopeDouble = async ({
   };
 };
 
-const NEXT: Readonly<Record<DashScopeStatus, DashScopeStatus>> = {
+const nextStatus: Readonly<Record<DashScopeStatus, DashScopeStatus>> = {
   PENDING: "RUNNING",
   RUNNING: "SUCCEEDED",
   SUSPENDED: "SUSPENDED",
@@ -150,7 +150,7 @@ const reportOf = ({ id, status, body }: DashScopeTask): JsonObject => {
     submit_time: "2026-11-15 07:30:00.125",
     ...(queued ? {} : { scheduled_time: "2026-11-15 07:30:01.250" }),
     ...(ended ? { end_time: "2026-11-15 07:31:10.500" } : {}),
-    ...(status === "SUCCEEDED" ? { orig_prompt: promptOf(body), video_url: VIDEO_URL } : {}),
+    ...(status === "SUCCEEDED" ? { orig_prompt: promptOf(body), video_url: videoUrl } : {}),
     ...(status === "FAILED" ? { code: "InternalError.Algo", message: "The video could not be made." } : {}),
   };
 };
@@ -158,5 +158,5 @@ const reportOf = ({ id, status, body }: DashScopeTask): JsonObject => {
 const promptOf = ({ input }: JsonObject): unknown => (isObject(input) ? input["prompt"] : undefined);
 
 // With the characters of a signed link, which an encoder could spoil.
-const VIDEO_URL =
+const videoUrl =
   "https://dashscope-result-sgp.oss.test/1d/a.mp4?Expires=1795000000&OSSAccessKeyId=LTAI&Signature=x%2By%3D";

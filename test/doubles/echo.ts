@@ -3,10 +3,10 @@
 import type { createKeeper } from "./exchange.ts";
 import { openVendorDouble, type VendorDouble } from "./vendor-double.ts";
 
-export const BODY = '{"hello":"world"}';
-export const GET = "GET /a HTTP/1.1\r\nHost: v\r\n\r\n";
+export const echoBody = '{"hello":"world"}';
+export const plainGet = "GET /a HTTP/1.1\r\nHost: v\r\n\r\n";
 
-/** Says BODY to whoever asks, and counts how often; gives back what it is sent. */
+/** Says `echoBody` to whoever asks, and counts how often; gives back what it is sent. */
 export const createEcho =
   (keep: ReturnType<typeof createKeeper>) =>
   (counts: { worked: number } = { worked: 0 }): Promise<VendorDouble> =>
@@ -15,7 +15,7 @@ export const createEcho =
         handlers: {
           "GET /a": () => {
             counts.worked += 1;
-            return { status: 200, headers: { "Content-Type": "application/json" }, body: BODY };
+            return { status: 200, headers: { "Content-Type": "application/json" }, body: echoBody };
           },
           "POST /a": ({ body }) => ({ status: 201, body }),
         },

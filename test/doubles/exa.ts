@@ -42,7 +42,7 @@ export const openExaDouble = async ({ key, cost }: ExaOptions): Promise<Bookkeep
     if (problem !== undefined) return refused(400, problem);
 
     const type = stringOf(body["type"] ?? "auto");
-    const results = RESULTS.slice(0, Number(body["numResults"] ?? 10));
+    const results = knownResults.slice(0, Number(body["numResults"] ?? 10));
     const contents = isObject(body["contents"]);
     const searchMicros = type.startsWith("deep") ? 15_000 : 5_000;
     const micros = searchMicros + (contents ? results.length * 1_000 : 0);
@@ -67,7 +67,7 @@ export const openExaDouble = async ({ key, cost }: ExaOptions): Promise<Bookkeep
   return { ...double, book };
 };
 
-const RESULTS = [
+const knownResults = [
   {
     id: "https://example.com/quick",
     url: "https://example.com/quick",
@@ -88,8 +88,8 @@ const RESULTS = [
   },
 ] as const;
 
-const TYPES = ["auto", "neural", "keyword", "fast", "instant", "deep", "deep-lite", "deep-reasoning"];
-const FIELDS = [
+const searchTypes = ["auto", "neural", "keyword", "fast", "instant", "deep", "deep-lite", "deep-reasoning"];
+const knownFields = [
   "additionalQueries",
   "category",
   "contents",
@@ -106,18 +106,19 @@ const FIELDS = [
   "type",
   "userLocation",
 ];
-const RESULTS_MAX = 100;
+const resultsMax = 100;
 
 const refuse = (status: number, body: { readonly requestId: string; readonly error: string }): Answer =>
   jsonAnswer(status, { ...body });
 
 const checkSearch = (body: JsonObject): string | undefined => {
-  const stranger = unknownField(body, FIELDS);
+  const stranger = unknownField(body, knownFields);
   if (stranger !== undefined) return `Unrecognized key: "${stranger}"`;
   if (typeof body["query"] !== "string" || body["query"] === "") return "query is required";
-  if (!TYPES.includes(stringOf(body["type"] ?? "auto"))) return `type must be one of ${TYPES.join(", ")}`;
+  if (!searchTypes.includes(stringOf(body["type"] ?? "auto")))
+    return `type must be one of ${searchTypes.join(", ")}`;
   const count = body["numResults"] ?? 10;
-  return isPositiveInteger(count) && count <= RESULTS_MAX
+  return isPositiveInteger(count) && count <= resultsMax
     ? undefined
-    : `numResults must be from 1 to ${RESULTS_MAX}`;
+    : `numResults must be from 1 to ${resultsMax}`;
 };

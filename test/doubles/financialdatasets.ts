@@ -56,11 +56,11 @@ export const openFinancialDatasetsDouble = async ({
 
   const double = await openVendorDouble({
     handlers: {
-      [`GET ${PATH}`]: metrics,
+      [`GET ${metricsPath}`]: metrics,
       // Clients that write the slash are sent on; a gateway must write the address without it.
-      [`GET ${PATH}/`]: ({ target }) => ({
+      [`GET ${metricsPath}/`]: ({ target }) => ({
         status: 307,
-        headers: { Location: target.replace(`${PATH}/`, PATH) },
+        headers: { Location: target.replace(`${metricsPath}/`, metricsPath) },
       }),
       "*": () => refuse(404, { error: "Not Found", message: "No such endpoint" }),
     },
@@ -68,7 +68,7 @@ export const openFinancialDatasetsDouble = async ({
   return { ...double, book };
 };
 
-const PATH = "/financial-metrics/snapshot";
+const metricsPath = "/financial-metrics/snapshot";
 
 const refuse = (status: number, body: { readonly error: string; readonly message: string }): Answer =>
   jsonAnswer(status, { ...body });

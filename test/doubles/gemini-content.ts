@@ -2,7 +2,7 @@
 
 import type { Reply } from "./model-reply.ts";
 import type { Answer, StreamProgress } from "./scripted-answer.ts";
-import { dataEvent, HEARTBEAT, withShares } from "./sse.ts";
+import { dataEvent, heartbeat, withShares } from "./sse.ts";
 import { promptOf, spentAt } from "./token-usage.ts";
 import type { PlannedUsage, TokenUsage, UsageDialect } from "./token-usage.ts";
 import { isObject, jsonAnswer } from "./vendor-checks.ts";
@@ -80,24 +80,24 @@ export const streamedContent = ({
         unmetered: framed(unmetered, index),
         share,
       })),
-      error: sse ? dataEvent(UNAVAILABLE) : `,\n${JSON.stringify(UNAVAILABLE)}]\n`,
+      error: sse ? dataEvent(unavailable) : `,\n${JSON.stringify(unavailable)}]\n`,
       say: (text) => {
         const chunk = response(said, { parts: [{ text }], last: false, usage: undefined });
         return sse ? dataEvent(chunk) : `,\n${JSON.stringify(chunk)}`;
       },
-      heartbeat: sse ? HEARTBEAT : "\n",
+      heartbeat: sse ? heartbeat : "\n",
       report,
     },
   };
 };
 
-const UNAVAILABLE = {
+const unavailable = {
   error: { code: 503, message: "The model is overloaded. Please try again later.", status: "UNAVAILABLE" },
 };
 
-export const SIGNATURE = "c2lnbmVkLWJ5LXRoZS1kb3VibGU=";
+export const validSignature = "c2lnbmVkLWJ5LXRoZS1kb3VibGU=";
 
-const FINISH_REASONS = { end: "STOP", length: "MAX_TOKENS", tool_calls: "STOP", filtered: "SAFETY" } as const;
+const finishReasons = { end: "STOP", length: "MAX_TOKENS", tool_calls: "STOP", filtered: "SAFETY" } as const;
 
 /** Filtered before it said a word: then it is the prompt that was blocked. */
 const isBlocked = ({ stop, text, toolCalls }: Reply): boolean =>
@@ -121,7 +121,7 @@ const response = (
   candidates: [
     {
       content: { parts, role: "model" },
-      ...(last && { finishReason: FINISH_REASONS[reply.stop] }),
+      ...(last && { finishReason: finishReasons[reply.stop] }),
       index: 0,
     },
   ],
@@ -152,7 +152,7 @@ const partsOf = (
     ...toolCalls.map(({ id, name, arguments: json, pieces }, index) => ({
       part: {
         functionCall: { id, name, args: argsOf(json) },
-        ...(index === 0 && reasoning !== "" && { thoughtSignature: SIGNATURE }),
+        ...(index === 0 && reasoning !== "" && { thoughtSignature: validSignature }),
       },
       tokens: pieces.reduce((sum, { tokens }) => sum + tokens, 0),
     })),

@@ -2,7 +2,7 @@
 
 import { turnsOf } from "./asked.ts";
 import type { Asked, AskedReasoning, Draft } from "./asked.ts";
-import { SIGNATURE } from "./gemini-content.ts";
+import { validSignature } from "./gemini-content.ts";
 import { listOf, numberOrNull, objectOf, objectsOf, stringOf, stringOrNull } from "./json-read.ts";
 import { fields, strangePath } from "./known-fields.ts";
 import type { Shape } from "./known-fields.ts";
@@ -10,11 +10,11 @@ import { isObject, isPositiveInteger } from "./vendor-checks.ts";
 import type { JsonObject } from "./vendor-checks.ts";
 
 /** A body with its names in one spelling: Google's JSON takes `inline_data` for `inlineData`. */
-export const camelBody = (body: JsonObject): JsonObject => objectOf(camel(body, SHAPE));
+export const camelBody = (body: JsonObject): JsonObject => objectOf(camel(body, requestShape));
 
 /** Why the body is refused; the body is one of `camelBody`. */
 export const checkContent = (body: JsonObject, model: string): string | undefined => {
-  const path = strangePath(body, SHAPE);
+  const path = strangePath(body, requestShape);
   if (path) {
     const place = path
       .slice(0, -1)
@@ -56,7 +56,7 @@ export const readContent = (
 export const showsThoughts = (body: JsonObject): boolean =>
   objectOf(objectOf(body["generationConfig"])["thinkingConfig"])["includeThoughts"] === true;
 
-const CONTENT: Shape = {
+const contentShape: Shape = {
   role: "any",
   parts: {
     ...fields(
@@ -75,10 +75,10 @@ const CONTENT: Shape = {
   },
 };
 
-const SHAPE: { readonly [name: string]: Shape } = {
+const requestShape: { readonly [name: string]: Shape } = {
   ...fields("model", "cachedContent", "store", "serviceTier"),
-  contents: CONTENT,
-  systemInstruction: CONTENT,
+  contents: contentShape,
+  systemInstruction: contentShape,
   safetySettings: fields("category", "threshold"),
   tools: {
     ...fields(
@@ -134,7 +134,7 @@ const camel = (value: unknown, shape: Shape): unknown => {
   );
 };
 
-const PAYLOADS = [
+const payloads = [
   "text",
   "inlineData",
   "fileData",
@@ -162,12 +162,12 @@ const checkContents = (given: unknown): string | undefined => {
       return `* GenerateContentRequest.contents[${index}].parts: contents.parts must not be empty.\n`;
     }
     for (const [at, part] of parts.entries()) {
-      const given = PAYLOADS.filter((name) => objectOf(part)[name] !== undefined);
+      const given = payloads.filter((name) => objectOf(part)[name] !== undefined);
       if (given.length !== 1) {
         return `* GenerateContentRequest.contents[${index}].parts[${at}].data: required oneof field 'data' must have one initialized field\n`;
       }
-      const { thoughtSignature: signature = SIGNATURE } = objectOf(part);
-      if (signature !== SIGNATURE && signature !== UNSIGNED)
+      const { thoughtSignature: signature = validSignature } = objectOf(part);
+      if (signature !== validSignature && signature !== unsigned)
         return "Unable to submit request because Thought signature is not valid.";
     }
   }
@@ -175,7 +175,7 @@ const checkContents = (given: unknown): string | undefined => {
 };
 
 /** What stands where a call of another model's was not signed. */
-const UNSIGNED = "skip_thought_signature_validator";
+const unsigned = "skip_thought_signature_validator";
 
 /** Gemini 3 wants the first call of each turn of the model to be signed; earlier ones never heard of the word for "not". */
 export const checkSignatures = (body: JsonObject, model: string): string | undefined => {
@@ -187,7 +187,7 @@ export const checkSignatures = (body: JsonObject, model: string): string | undef
       return "Function call is missing a thought_signature in functionCall parts.";
     if (isSecond && messagesOf(parts).some(({ functionResponse }) => "parts" in objectOf(functionResponse)))
       return "Multimodal function responses are not supported for this model.";
-    if (isSecond && messagesOf(parts).some(({ thoughtSignature }) => thoughtSignature === UNSIGNED))
+    if (isSecond && messagesOf(parts).some(({ thoughtSignature }) => thoughtSignature === unsigned))
       return "Unable to submit request because Thought signature is not valid.";
   }
   return undefined;
@@ -220,8 +220,8 @@ const checkConfig = (config: JsonObject): string | undefined => {
   if (typeof temperature !== "number" || temperature < 0 || temperature > 2) {
     return "* GenerateContentRequest.generation_config.temperature: temperature must be in the range [0.0, 2.0].\n";
   }
-  if (!Array.isArray(stops) || stops.length > STOPS_MAX) {
-    return `* GenerateContentRequest.generation_config.stop_sequences: at most ${STOPS_MAX} are allowed\n`;
+  if (!Array.isArray(stops) || stops.length > stopsMax) {
+    return `* GenerateContentRequest.generation_config.stop_sequences: at most ${stopsMax} are allowed\n`;
   }
   const { responseSchema, responseJsonSchema, responseMimeType: mime, thinkingConfig } = config;
   if ((responseSchema ?? responseJsonSchema) !== undefined && mime !== "application/json") {
@@ -233,7 +233,7 @@ const checkConfig = (config: JsonObject): string | undefined => {
     : undefined;
 };
 
-const STOPS_MAX = 5;
+const stopsMax = 5;
 
 const checkTools = (body: JsonObject): string | undefined => {
   const nameless = declarationsOf(body).find(

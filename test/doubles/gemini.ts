@@ -6,7 +6,7 @@ import { camelBody, checkContent, checkSignatures, readContent, showsThoughts } 
 import { headerValues } from "./http-wire.ts";
 import { createModelBook } from "./model-book.ts";
 import type { ModelDouble } from "./model-book.ts";
-import { DEFAULT_REPLY, planReply } from "./model-reply.ts";
+import { defaultReply, planReply } from "./model-reply.ts";
 import type { Reply, ScriptedReply } from "./model-reply.ts";
 import { countTokens } from "./ranking.ts";
 import type { Answer } from "./scripted-answer.ts";
@@ -29,7 +29,7 @@ export interface GeminiOptions {
 export const openGeminiDouble = async ({
   key,
   models = ["gemini-x"],
-  reply = DEFAULT_REPLY,
+  reply = defaultReply,
   usage: option,
 }: GeminiOptions): Promise<ModelDouble> => {
   const book = createModelBook();
@@ -83,7 +83,8 @@ export const openGeminiDouble = async ({
     const [path = ""] = request.target.split("?");
     if (request.method === "GET" && path === "/v1beta/models") return list(request);
     const [, model = "", method = ""] = /^\/v1beta\/models\/([^/:]+):(\w+)$/.exec(path) ?? [];
-    if (request.method !== "POST" || !METHODS.includes(method)) return refuse(404, { message: "Not Found" });
+    if (request.method !== "POST" || !knownMethods.includes(method))
+      return refuse(404, { message: "Not Found" });
     const problem = checkKey(request, key);
     if (problem) return problem;
     const sent = readJsonObject(request);
@@ -114,9 +115,9 @@ interface Call {
   readonly request: RecordedRequest;
 }
 
-const METHODS = ["generateContent", "streamGenerateContent", "countTokens"];
+const knownMethods = ["generateContent", "streamGenerateContent", "countTokens"];
 
-const STATUSES: Readonly<Record<number, string>> = {
+const statuses: Readonly<Record<number, string>> = {
   400: "INVALID_ARGUMENT",
   401: "UNAUTHENTICATED",
   403: "PERMISSION_DENIED",
@@ -126,7 +127,7 @@ const STATUSES: Readonly<Record<number, string>> = {
 const refuse = (
   code: number,
   { message, details }: { readonly message: string; readonly details?: readonly JsonObject[] },
-): Answer => jsonAnswer(code, { error: { code, message, status: STATUSES[code], details } });
+): Answer => jsonAnswer(code, { error: { code, message, status: statuses[code], details } });
 
 const checkKey = (request: RecordedRequest, key: string): Answer | undefined => {
   // A bearer token is another kind of credential to Google, and a wrong one is not made good by a key.

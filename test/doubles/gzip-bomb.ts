@@ -14,24 +14,24 @@ export const gzipLayers = (bytes: Uint8Array, layers: number): Uint8Array => {
  * deflate block stands alone, so one block is made and repeated: gigabytes cost no compression.
  */
 export const gzipZeros = (expandsToBytes: number): Uint8Array => {
-  const zeros = new Uint8Array(BLOCK_BYTES);
+  const zeros = new Uint8Array(blockBytes);
   const fullBlock = flushedBlock(zeros);
-  const parts: Uint8Array[] = [GZIP_HEAD];
+  const parts: Uint8Array[] = [gzipHead];
   let checksum = 0;
-  for (let left = expandsToBytes; left > 0; left -= BLOCK_BYTES) {
-    const content = left < BLOCK_BYTES ? zeros.subarray(0, left) : zeros;
-    parts.push(left < BLOCK_BYTES ? flushedBlock(content) : fullBlock);
+  for (let left = expandsToBytes; left > 0; left -= blockBytes) {
+    const content = left < blockBytes ? zeros.subarray(0, left) : zeros;
+    parts.push(left < blockBytes ? flushedBlock(content) : fullBlock);
     checksum = crc32(content, checksum);
   }
   const tail = Buffer.alloc(8);
   tail.writeUInt32LE(checksum, 0);
   tail.writeUInt32LE(expandsToBytes % 2 ** 32, 4);
-  return Buffer.concat([...parts, EMPTY_LAST_BLOCK, tail]);
+  return Buffer.concat([...parts, emptyLastBlock, tail]);
 };
 
-const BLOCK_BYTES = 1024 * 1024;
-const GZIP_HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
-const EMPTY_LAST_BLOCK = Buffer.from([3, 0]);
+const blockBytes = 1024 * 1024;
+const gzipHead = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
+const emptyLastBlock = Buffer.from([3, 0]);
 
 const flushedBlock = (content: Uint8Array): Uint8Array =>
   deflateRawSync(content, { finishFlush: constants.Z_FULL_FLUSH });

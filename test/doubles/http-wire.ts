@@ -35,7 +35,7 @@ export type Taken<T> =
 export const takeRequest = (buffer: Buffer): Taken<WireRequest> => {
   const headEnd = buffer.indexOf("\r\n\r\n");
   if (headEnd < 0) {
-    return buffer.length > HEAD_BYTES_MAX ? broken("head too large") : { state: "partial" };
+    return buffer.length > headBytesMax ? broken("head too large") : { state: "partial" };
   }
   const [requestLine = "", ...headerLines] = buffer.toString("latin1", 0, headEnd).split("\r\n");
   const line = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) (HTTP\/1\.[01])$/.exec(requestLine);
@@ -125,14 +125,14 @@ export const toBytes = (content: string | Uint8Array): Uint8Array =>
 
 export const encodeChunk = (content: string | Uint8Array): Uint8Array => {
   const bytes = toBytes(content);
-  return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, CRLF]);
+  return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, crlf]);
 };
 
-export const LAST_CHUNK: Uint8Array = Buffer.from("0\r\n\r\n");
+export const lastChunk: Uint8Array = Buffer.from("0\r\n\r\n");
 
-const CRLF = Buffer.from("\r\n");
+const crlf = Buffer.from("\r\n");
 // Above any head a gateway should send; without it a peer that never ends its head is kept for ever.
-const HEAD_BYTES_MAX = 1024 * 1024;
+const headBytesMax = 1024 * 1024;
 
 const broken = (why: string): { readonly state: "broken"; readonly why: string } => ({
   state: "broken",

@@ -33,7 +33,7 @@ export const openJinaDouble = async ({
     if (!hasBearer(request, key)) return refuse(401, "Invalid API key.");
     const body = readJsonObject(request);
     if (typeof body === "string") return refuse(422, body);
-    const stranger = unknownField(body, FIELDS);
+    const stranger = unknownField(body, knownFields);
     if (stranger !== undefined) return refuse(422, `${stranger}: extra inputs are not permitted`);
     const asked = readRerankRequest(body, { topField: "top_n", textObjects: true });
     if (typeof asked === "string") return refuse(422, `${asked}: missing or invalid`);
@@ -68,6 +68,6 @@ export const openJinaDouble = async ({
   return { ...double, book };
 };
 
-const FIELDS = ["model", "query", "documents", "top_n", "return_documents"];
+const knownFields = ["model", "query", "documents", "top_n", "return_documents"];
 
 const refuse = (status: number, detail: string): Answer => jsonAnswer(status, { detail });

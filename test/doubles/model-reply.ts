@@ -45,7 +45,7 @@ export interface Reply {
   readonly reasoningTokens: number;
 }
 
-export const DEFAULT_REPLY = "The quick brown fox jumps over the lazy dog.";
+export const defaultReply = "The quick brown fox jumps over the lazy dog.";
 
 /** One word is one token here, so that a limit cuts where a reader expects it. */
 export const planReply = (
@@ -71,7 +71,7 @@ export const planReply = (
     reasoningPieces: piecesOf(reasoning, pieces),
     toolCalls: calls.map((call) => ({
       ...call,
-      pieces: weigh(splitInto(call.arguments, pieces ?? ARGUMENT_PIECES), countTokens(call.arguments)),
+      pieces: weigh(splitInto(call.arguments, pieces ?? argumentPieces), countTokens(call.arguments)),
     })),
     interleaved,
     stop: isCut ? "length" : (asked.stop ?? (calls.length > 0 ? "tool_calls" : "end")),
@@ -81,7 +81,7 @@ export const planReply = (
   };
 };
 
-const ARGUMENT_PIECES = 3;
+const argumentPieces = 3;
 
 const wordsOf = (text: string): readonly string[] => text.match(/\s*\S+(\s+$)?/g) ?? [];
 

@@ -12,7 +12,10 @@ import { isObject, isPositiveInteger } from "./vendor-checks.ts";
 import type { JsonObject } from "./vendor-checks.ts";
 
 export const checkChat = (body: JsonObject): Problem | undefined => {
-  const stranger = unknownParameter(body, isDeepSeek(body) ? { ...SHAPE, thinking: fields("type") } : SHAPE);
+  const stranger = unknownParameter(
+    body,
+    isDeepSeek(body) ? { ...requestShape, thinking: fields("type") } : requestShape,
+  );
   if (stranger) return stranger;
   if (typeof body["model"] !== "string" || body["model"] === "") {
     return { message: "you must provide a model parameter" };
@@ -57,7 +60,7 @@ export const effortOf = (effort: unknown): Asked["reasoning"] => {
   return effort === "none" ? "off" : { effort };
 };
 
-const SHAPE = {
+const requestShape = {
   ...fields(
     "audio",
     "frequency_penalty",
@@ -103,10 +106,10 @@ const SHAPE = {
   },
 } as const satisfies Shape;
 
-const ROLES = ["developer", "system", "user", "assistant", "tool", "function"];
-const PARTS = ["text", "image_url", "input_audio", "file", "refusal"];
-const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
-const STOPS_MAX = 4;
+const roles = ["developer", "system", "user", "assistant", "tool", "function"];
+const partTypes = ["text", "image_url", "input_audio", "file", "refusal"];
+const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+const stopsMax = 4;
 
 const checkMessages = (messages: unknown): Problem | undefined => {
   if (!Array.isArray(messages)) return missing("messages");
@@ -119,7 +122,7 @@ const checkMessages = (messages: unknown): Problem | undefined => {
   }
   for (const [index, message] of messages.entries()) {
     const param = `messages[${index}]`;
-    if (!isObject(message) || !ROLES.includes(stringOf(message["role"]))) {
+    if (!isObject(message) || !roles.includes(stringOf(message["role"]))) {
       return invalid(param, "a message with a known role");
     }
     const problem = checkMessage(message, param);
@@ -141,10 +144,12 @@ const checkMessage = (message: JsonObject, param: string): Problem | undefined =
   }
   if (typeof content === "string") return undefined;
   if (Array.isArray(content)) {
-    const strange = content.findIndex((part: unknown) => !PARTS.includes(stringOf(objectOf(part)["type"])));
+    const strange = content.findIndex(
+      (part: unknown) => !partTypes.includes(stringOf(objectOf(part)["type"])),
+    );
     return strange < 0
       ? undefined
-      : invalid(`${param}.content[${strange}].type`, `one of ${PARTS.join(", ")}`);
+      : invalid(`${param}.content[${strange}].type`, `one of ${partTypes.join(", ")}`);
   }
   // Only an assistant may have said nothing, and then because it called.
   const silent = role === "assistant" && (calls !== undefined || isObject(message["function_call"]));
@@ -173,24 +178,22 @@ const checkNumbers = (body: JsonObject): Problem | undefined => {
   }
   const stop = body["stop"] ?? "";
   const stops = typeof stop === "string" ? [] : listOf(stop);
-  if ((typeof stop !== "string" && !Array.isArray(stop)) || stops.length > STOPS_MAX) {
-    return invalid("stop", `a string or an array of at most ${STOPS_MAX}`);
+  if ((typeof stop !== "string" && !Array.isArray(stop)) || stops.length > stopsMax) {
+    return invalid("stop", `a string or an array of at most ${stopsMax}`);
   }
   const { model, reasoning_effort: effort } = body;
   if (effort !== undefined && /^gpt-[34]/.test(stringOf(model)))
     return { message: "Unrecognized request argument supplied: reasoning_effort", param: "reasoning_effort" };
-  if (!EFFORTS.includes(stringOf(effort ?? "none"))) {
-    return invalid("reasoning_effort", `one of ${EFFORTS.join(", ")}`);
+  if (!efforts.includes(stringOf(effort ?? "none"))) {
+    return invalid("reasoning_effort", `one of ${efforts.join(", ")}`);
   }
   return undefined;
 };
 
-const USER_MAX = 64;
+const userMax = 64;
 
 const checkUser = (user: unknown): Problem | undefined =>
-  stringOf(user).length > USER_MAX
-    ? invalid("user", `a string of at most ${USER_MAX} characters`)
-    : undefined;
+  stringOf(user).length > userMax ? invalid("user", `a string of at most ${userMax} characters`) : undefined;
 
 const checkStream = (body: JsonObject): Problem | undefined => {
   const stream = body["stream"] ?? false;
@@ -282,15 +285,15 @@ const oddSchema = (schema: unknown): string | undefined => {
   const { $ref, type, anyOf, items, ...members } = objectOf(schema);
   if ($ref !== undefined && Object.keys(objectOf(schema)).length > 1) return "$ref cannot have keywords";
   if ($ref === undefined && type === undefined && anyOf === undefined) return "schema must have a 'type' key";
-  const named = BY_NAME.flatMap((name) => Object.values(objectOf(members[name])));
+  const named = byName.flatMap((name) => Object.values(objectOf(members[name])));
   const within = [...named, ...listOf(anyOf), ...(items === undefined ? [] : [items])];
   return within.map(oddSchema).find((found) => found !== undefined);
 };
 
-const STRICTLY_REFUSED = ["default", "minLength", "maxLength", "uniqueItems", "propertyNames"];
+const strictlyRefused = ["default", "minLength", "maxLength", "uniqueItems", "propertyNames"];
 
 /** Of schemas by name, the names are the caller's own words. */
-const BY_NAME = ["properties", "$defs", "definitions"];
+const byName = ["properties", "$defs", "definitions"];
 
 const refusedWord = (schema: unknown): string | undefined => {
   for (const inner of listOf(schema)) {
@@ -298,11 +301,11 @@ const refusedWord = (schema: unknown): string | undefined => {
     if (word !== undefined) return word;
   }
   const members = objectOf(schema);
-  const word = STRICTLY_REFUSED.find((each) => each in members);
+  const word = strictlyRefused.find((each) => each in members);
   if (word !== undefined) return `'${word}' is not permitted`;
   if (members["format"] === "uri") return "'uri' is not a valid format";
   const within = Object.entries(members).flatMap(([name, member]) =>
-    BY_NAME.includes(name) ? Object.values(objectOf(member)) : [member],
+    byName.includes(name) ? Object.values(objectOf(member)) : [member],
   );
   return within.map(refusedWord).find((found) => found !== undefined);
 };

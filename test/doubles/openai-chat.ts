@@ -3,9 +3,9 @@
 import { isObject, jsonAnswer } from "./vendor-checks.ts";
 import type { JsonObject } from "./vendor-checks.ts";
 import type { Reply, StopKind } from "./model-reply.ts";
-import { SERVER_ERROR } from "./openai-refusal.ts";
+import { serverError } from "./openai-refusal.ts";
 import type { Answer, StreamProgress } from "./scripted-answer.ts";
-import { dataEvent, HEARTBEAT, SSE_HEADERS, withShares } from "./sse.ts";
+import { dataEvent, heartbeat, sseHeaders, withShares } from "./sse.ts";
 import type { WeighedEvent } from "./sse.ts";
 
 export interface Said {
@@ -39,7 +39,7 @@ export const wholeChat = ({ completion, reply, usage, body }: Said): Answer =>
         }),
       },
       logprobs: null,
-      finish_reason: FINISH_REASONS[reply.stop],
+      finish_reason: finishReasons[reply.stop],
     })),
     usage,
     service_tier: "default",
@@ -65,7 +65,7 @@ export const streamedChat = ({
       system_fingerprint: null,
       ...rest,
       // Padding against those who measure packets; a reader has to step over it.
-      obfuscation: obfuscate ? PADDING.slice(0, 1 + (written % PADDING.length)) : undefined,
+      obfuscation: obfuscate ? padding.slice(0, 1 + (written % padding.length)) : undefined,
     });
   };
   const delta = (index: number, change: JsonObject, finishReason: string | null = null): string =>
@@ -93,7 +93,7 @@ export const streamedChat = ({
       tokens,
       wire: delta(index, { tool_calls: [call] }),
     })),
-    { wire: delta(index, {}, FINISH_REASONS[reply.stop]) },
+    { wire: delta(index, {}, finishReasons[reply.stop]) },
   ]).flat();
   if (includeUsage && usage !== undefined) {
     events.push({ wire: chunk({ choices: [], usage }), unmetered: null });
@@ -101,12 +101,12 @@ export const streamedChat = ({
   events.push({ wire: "data: [DONE]\n\n" });
   return {
     status: 200,
-    headers: SSE_HEADERS,
+    headers: sseHeaders,
     stream: {
       events: withShares(events),
-      error: dataEvent({ error: SERVER_ERROR }),
+      error: dataEvent({ error: serverError }),
       say: (content) => delta(0, { content }),
-      heartbeat: HEARTBEAT,
+      heartbeat: heartbeat,
       report,
     },
   };
@@ -116,9 +116,9 @@ export const streamedChat = ({
 const showsThoughts = ({ model }: Said["completion"], { reasoning }: Reply): boolean =>
   model.startsWith("deepseek") && reasoning !== "";
 
-const PADDING = "kQ0vZ8xTn3LbA";
+const padding = "kQ0vZ8xTn3LbA";
 
-const FINISH_REASONS: Record<StopKind, string> = {
+const finishReasons: Record<StopKind, string> = {
   end: "stop",
   length: "length",
   tool_calls: "tool_calls",

@@ -9,7 +9,7 @@ import { isPositiveInteger } from "./vendor-checks.ts";
 import type { JsonObject } from "./vendor-checks.ts";
 
 export const checkEmbeddings = (body: JsonObject): Problem | undefined => {
-  const stranger = unknownParameter(body, SHAPE);
+  const stranger = unknownParameter(body, requestShape);
   if (stranger) return stranger;
   if (typeof body["model"] !== "string" || body["model"] === "") {
     return { message: "you must provide a model parameter" };
@@ -17,8 +17,8 @@ export const checkEmbeddings = (body: JsonObject): Problem | undefined => {
   const { input } = body;
   if (input === undefined) return missing("input");
   const inputs = inputsOf(body);
-  const isGood = inputs.length > 0 && inputs.length <= INPUTS_MAX && inputs.every(isInput);
-  if (!isGood) return invalid("input", `a non-empty text, tokens, or at most ${INPUTS_MAX} of them`);
+  const isGood = inputs.length > 0 && inputs.length <= inputsMax && inputs.every(isInput);
+  if (!isGood) return invalid("input", `a non-empty text, tokens, or at most ${inputsMax} of them`);
   if (!["float", "base64"].includes(stringOf(body["encoding_format"] ?? "float"))) {
     return invalid("encoding_format", "float or base64");
   }
@@ -32,7 +32,7 @@ export const embeddingTokens = (body: JsonObject): number =>
   );
 
 export const embeddingsOf = (body: JsonObject): readonly JsonObject[] => {
-  const length = Number(body["dimensions"] ?? DIMENSIONS);
+  const length = Number(body["dimensions"] ?? usualDimensions);
   return inputsOf(body).map((input, index) => {
     const seed = countTokens(JSON.stringify(input));
     const vector = Float32Array.from({ length }, (_, at) => ((seed * (at + 3)) % 17) / 17 - 0.5);
@@ -44,9 +44,9 @@ export const embeddingsOf = (body: JsonObject): readonly JsonObject[] => {
   });
 };
 
-const SHAPE = fields("model", "input", "encoding_format", "dimensions", "user");
-const INPUTS_MAX = 2048;
-const DIMENSIONS = 8;
+const requestShape = fields("model", "input", "encoding_format", "dimensions", "user");
+const inputsMax = 2048;
+const usualDimensions = 8;
 
 /** One text or one list of tokens is one input; a list of either is many. */
 const inputsOf = ({ input }: JsonObject): readonly unknown[] =>

@@ -8,15 +8,15 @@ import { isPositiveInteger } from "./vendor-checks.ts";
 import type { JsonObject } from "./vendor-checks.ts";
 
 export const checkImages = (body: JsonObject): Problem | undefined => {
-  const stranger = unknownParameter(body, SHAPE);
+  const stranger = unknownParameter(body, requestShape);
   if (stranger) return stranger;
   if (typeof body["model"] !== "string" || body["model"] === "") {
     return { message: "you must provide a model parameter" };
   }
   if (typeof body["prompt"] !== "string" || body["prompt"] === "") return missing("prompt");
   const count = body["n"] ?? 1;
-  if (!isPositiveInteger(count) || count > IMAGES_MAX)
-    return invalid("n", `an integer from 1 to ${IMAGES_MAX}`);
+  if (!isPositiveInteger(count) || count > imagesMax)
+    return invalid("n", `an integer from 1 to ${imagesMax}`);
   if (!/^(auto|\d+x\d+)$/.test(stringOf(body["size"] ?? "auto")))
     return invalid("size", "auto or WIDTHxHEIGHT");
   return ["url", "b64_json"].includes(stringOf(body["response_format"] ?? "url"))
@@ -26,14 +26,14 @@ export const checkImages = (body: JsonObject): Problem | undefined => {
 
 export const imagesOf = (body: JsonObject): readonly JsonObject[] =>
   Array.from({ length: Number(body["n"] ?? 1) }, (_, index) =>
-    body["response_format"] === "url" ? { url: `https://images.example/${index}.png` } : { b64_json: PIXEL },
+    body["response_format"] === "url" ? { url: `https://images.example/${index}.png` } : { b64_json: pixel },
   );
 
 /** For one image of any size; no vendor's figure, but a stable one. */
-export const IMAGE_TOKENS = 1056;
+export const imageTokens = 1056;
 
-const IMAGES_MAX = 10;
-const SHAPE = fields(
+const imagesMax = 10;
+const requestShape = fields(
   "background",
   "model",
   "moderation",
@@ -47,5 +47,5 @@ const SHAPE = fields(
   "style",
   "user",
 );
-const PIXEL =
+const pixel =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

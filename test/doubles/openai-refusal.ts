@@ -18,7 +18,7 @@ export const refuse = (status: number, { message, param, code }: Problem): Answe
   });
 
 /** What a stream says that breaks off. */
-export const SERVER_ERROR: JsonObject = {
+export const serverError: JsonObject = {
   message: "The server had an error while processing your request. Sorry about that!",
   type: "server_error",
   param: null,

@@ -12,7 +12,7 @@ import { isPositiveInteger } from "./vendor-checks.ts";
 import type { JsonObject } from "./vendor-checks.ts";
 
 export const checkResponses = (body: JsonObject): Problem | undefined => {
-  const stranger = unknownParameter(body, SHAPE);
+  const stranger = unknownParameter(body, requestShape);
   if (stranger) return stranger;
   if (typeof body["model"] !== "string" || body["model"] === "") return missing("model");
   const { input } = body;
@@ -21,8 +21,8 @@ export const checkResponses = (body: JsonObject): Problem | undefined => {
     return invalid("input", "a string or a non-empty array of items");
   }
   const items = objectsOf(input);
-  const strange = items.findIndex((item) => !ITEMS.includes(typeOf(item)));
-  if (strange >= 0) return invalid(`input[${strange}].type`, `one of ${ITEMS.join(", ")}`);
+  const strange = items.findIndex((item) => !itemTypes.includes(typeOf(item)));
+  if (strange >= 0) return invalid(`input[${strange}].type`, `one of ${itemTypes.join(", ")}`);
   const calls = items.filter((item) => item["type"] === "function_call").map((item) => item["call_id"]);
   const stray = items.find(
     (item) => item["type"] === "function_call_output" && !calls.includes(item["call_id"]),
@@ -65,9 +65,9 @@ export const readResponses = (body: JsonObject): Asked => {
   };
 };
 
-const ITEMS = ["message", "function_call", "function_call_output", "reasoning", "item_reference"];
+const itemTypes = ["message", "function_call", "function_call_output", "reasoning", "item_reference"];
 
-const SHAPE: Shape = {
+const requestShape: Shape = {
   ...fields(
     "background",
     "conversation",

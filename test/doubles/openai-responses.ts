@@ -2,9 +2,9 @@
 
 import { objectOf } from "./json-read.ts";
 import type { Reply } from "./model-reply.ts";
-import { SERVER_ERROR } from "./openai-refusal.ts";
+import { serverError } from "./openai-refusal.ts";
 import type { Answer, StreamProgress } from "./scripted-answer.ts";
-import { HEARTBEAT, SSE_HEADERS, typedEvent, withShares } from "./sse.ts";
+import { heartbeat, sseHeaders, typedEvent, withShares } from "./sse.ts";
 import type { WeighedEvent } from "./sse.ts";
 import { jsonAnswer } from "./vendor-checks.ts";
 import type { JsonObject } from "./vendor-checks.ts";
@@ -48,13 +48,13 @@ export const streamedResponse = ({
   events.push({ wire: final(said.usage), unmetered });
   return {
     status: 200,
-    headers: SSE_HEADERS,
+    headers: sseHeaders,
     stream: {
       events: withShares(events),
-      error: typedEvent({ ...SERVER_ERROR, type: "error", code: "server_error", sequence_number: sequence }),
+      error: typedEvent({ ...serverError, type: "error", code: "server_error", sequence_number: sequence }),
       say: (delta) =>
         event("response.output_text.delta", { item_id: "msg_0", output_index: 0, content_index: 0, delta }),
-      heartbeat: HEARTBEAT,
+      heartbeat: heartbeat,
       report,
     },
   };

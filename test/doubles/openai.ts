@@ -4,12 +4,12 @@
 import type { Asked } from "./asked.ts";
 import { createModelBook } from "./model-book.ts";
 import type { ModelBilled, ModelDouble } from "./model-book.ts";
-import { DEFAULT_REPLY, planReply } from "./model-reply.ts";
+import { defaultReply, planReply } from "./model-reply.ts";
 import type { ScriptedReply } from "./model-reply.ts";
 import { choiceCount, streamedChat, wholeChat } from "./openai-chat.ts";
 import { checkChat, readChat } from "./openai-chat-request.ts";
 import { checkEmbeddings, embeddingsOf, embeddingTokens } from "./openai-embeddings.ts";
-import { checkImages, IMAGE_TOKENS, imagesOf } from "./openai-images.ts";
+import { checkImages, imageTokens, imagesOf } from "./openai-images.ts";
 import { refuse } from "./openai-refusal.ts";
 import type { Problem } from "./openai-refusal.ts";
 import { checkResponses, readResponses } from "./openai-responses-request.ts";
@@ -42,7 +42,7 @@ export interface OpenAiOptions {
 export const openOpenAiDouble = async ({
   key,
   models = ["gpt-x"],
-  reply = DEFAULT_REPLY,
+  reply = defaultReply,
   usage: option,
   basePath = "/v1",
   admits = (request) => hasBearer(request, key),
@@ -90,7 +90,7 @@ export const openOpenAiDouble = async ({
     const counted = { ...one, output: said.outputTokens * choiceCount(body) };
     const usage = planUsage({ option, body, counted, dialect: chatUsage });
     const report = book.charge({ request, requestId, model, usage, say: chatUsage.say });
-    const completion = { id: nextCompletionId(), created: CREATED, model };
+    const completion = { id: nextCompletionId(), created: createdSeconds, model };
     const parts = { completion, reply: said, usage: usage.stated(usage.tokens), body };
     return wanted.stream ? streamedChat({ ...parts, report }) : wholeChat(parts);
   });
@@ -103,7 +103,7 @@ export const openOpenAiDouble = async ({
     const usage = planUsage({ option, body, counted, dialect: responsesUsage });
     const report = book.charge({ request, requestId, model, usage, say: responsesUsage.say });
     const parts = {
-      response: { id: nextResponseId(), created_at: CREATED, model },
+      response: { id: nextResponseId(), created_at: createdSeconds, model },
       reply: said,
       usage: usage.stated(usage.tokens),
       body,
@@ -124,10 +124,14 @@ export const openOpenAiDouble = async ({
   });
 
   const images = accepted(checkImages, ({ body, model, request, requestId }) => {
-    const counted = { input: countTokens(String(body["prompt"])), output: IMAGE_TOKENS * choiceCount(body) };
+    const counted = { input: countTokens(String(body["prompt"])), output: imageTokens * choiceCount(body) };
     const usage = planUsage({ option, body, counted, dialect: imagesUsage });
     book.charge({ request, requestId, model, usage, say: imagesUsage.say });
-    return jsonAnswer(200, { created: CREATED, data: imagesOf(body), usage: usage.stated(usage.tokens) });
+    return jsonAnswer(200, {
+      created: createdSeconds,
+      data: imagesOf(body),
+      usage: usage.stated(usage.tokens),
+    });
   });
 
   const double = await openVendorDouble({
@@ -153,7 +157,7 @@ interface Identified {
   readonly requestId: string;
 }
 
-const CREATED = 1_755_734_400;
+const createdSeconds = 1_755_734_400;
 
 const keyRefusal = (headerNames: readonly string[]): Problem =>
   headerNames.some((name) => name.toLowerCase() === "authorization")
@@ -166,5 +170,5 @@ const keyRefusal = (headerNames: readonly string[]): Problem =>
 
 const modelList = (models: readonly string[]): JsonObject => ({
   object: "list",
-  data: models.map((id) => ({ id, object: "model", created: CREATED, owned_by: "openai" })),
+  data: models.map((id) => ({ id, object: "model", created: createdSeconds, owned_by: "openai" })),
 });

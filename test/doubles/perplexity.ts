@@ -3,7 +3,7 @@
 import { listOf, objectOf, objectsOf, stringOf } from "./json-read.ts";
 import { countTokens } from "./ranking.ts";
 import type { Answer } from "./scripted-answer.ts";
-import { dataEvent, HEARTBEAT, SSE_HEADERS, withShares } from "./sse.ts";
+import { dataEvent, heartbeat, sseHeaders, withShares } from "./sse.ts";
 import { openVendorDouble } from "./vendor-double.ts";
 import type { Handler, RecordedRequest } from "./vendor-double.ts";
 import {
@@ -76,12 +76,12 @@ export const openPerplexityDouble = async ({
     const shell = {
       id,
       object: "response",
-      created_at: CREATED,
+      created_at: createdSeconds,
       model,
       background: body["background"] === true,
     };
     const done =
-      status === "failed" ? { output: [], error: FAILURE } : { output: outputOf(reply, id), usage: stated };
+      status === "failed" ? { output: [], error: failure } : { output: outputOf(reply, id), usage: stated };
     const response = { ...shell, status, ...done };
     if (status !== "failed") {
       book.push({ requestId: id, billed: { model, usd: spent.usd, usage: stated ?? honest }, request });
@@ -94,7 +94,7 @@ export const openPerplexityDouble = async ({
   });
 
   const poll = guarded(({ target }) => {
-    const task = tasks.get(target.slice(POLL_PATH.length));
+    const task = tasks.get(target.slice(pollPath.length));
     if (!task) return refuse(404, { message: "response not found", type: "not_found" });
     if (task.pollsLeft <= 0) return jsonAnswer(200, task.response);
     task.pollsLeft -= 1;
@@ -117,11 +117,11 @@ export const openPerplexityDouble = async ({
     return jsonAnswer(200, {
       id,
       object: "chat.completion",
-      created: CREATED,
+      created: createdSeconds,
       model,
       choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: reply } }],
-      citations: RESULTS.map(({ url }) => url),
-      search_results: RESULTS,
+      citations: knownResults.map(({ url }) => url),
+      search_results: knownResults,
       usage: stated,
     });
   });
@@ -138,12 +138,12 @@ export const openPerplexityDouble = async ({
   return { ...double, book };
 };
 
-const CREATED = 1_755_734_400;
-const POLL_PATH = "/v1/responses/";
-const SEARCHES = 2;
-const FAILURE = { message: "the model failed", type: "server_error", code: "server_error" };
+const createdSeconds = 1_755_734_400;
+const pollPath = "/v1/responses/";
+const searchCount = 2;
+const failure = { message: "the model failed", type: "server_error", code: "server_error" };
 
-const RESULTS = [
+const knownResults = [
   {
     id: 1,
     url: "https://example.com/quick",
@@ -165,7 +165,7 @@ const RESULTS = [
 ] as const;
 
 // The wire format is strict; of the members only these are known, not all of them from the vendor's own words.
-const FIELDS = [
+const knownFields = [
   "background",
   "include_usage",
   "input",
@@ -183,7 +183,7 @@ const FIELDS = [
 ];
 
 const isPoll = ({ method, target }: RecordedRequest): boolean =>
-  method === "GET" && target.startsWith(POLL_PATH);
+  method === "GET" && target.startsWith(pollPath);
 
 interface Problem {
   readonly message: string;
@@ -198,7 +198,7 @@ const checkAgent = (
   body: JsonObject,
   models: readonly string[],
 ): { readonly message: string; readonly param: string } | undefined => {
-  const stranger = unknownField(body, FIELDS);
+  const stranger = unknownField(body, knownFields);
   if (stranger !== undefined) {
     return { message: `invalid request body: json: unknown field "${stranger}"`, param: stranger };
   }
@@ -236,7 +236,7 @@ interface Spent {
 /** By the old list: 2 and 8 dollars for a million tokens in and out, 5 for a thousand searches. */
 const spend = ({ prompt, reply }: { readonly prompt: string; readonly reply: string }): Spent => {
   const [input, output] = [countTokens(prompt), countTokens(reply)];
-  const micros = { input: input * 2, output: output * 8, searches: SEARCHES * 5000 };
+  const micros = { input: input * 2, output: output * 8, searches: searchCount * 5000 };
   const total = micros.input + micros.output + micros.searches;
   return { input, output, micros: { ...micros, total }, usd: (total / 1e6).toFixed(6) };
 };
@@ -245,7 +245,7 @@ const agentUsage = ({ input, output, micros }: Spent): JsonValue => ({
   input_tokens: input,
   output_tokens: output,
   total_tokens: input + output,
-  tool_calls_details: { web_search: { invocation: SEARCHES } },
+  tool_calls_details: { web_search: { invocation: searchCount } },
   cost: {
     input_cost: micros.input / 1e6,
     output_cost: micros.output / 1e6,
@@ -260,7 +260,7 @@ const sonarUsage = ({ input, output, micros }: Spent): JsonValue => ({
   completion_tokens: output,
   total_tokens: input + output,
   citation_tokens: 0,
-  num_search_queries: SEARCHES,
+  num_search_queries: searchCount,
   reasoning_tokens: 0,
   cost: {
     input_tokens_cost: micros.input / 1e6,
@@ -271,7 +271,7 @@ const sonarUsage = ({ input, output, micros }: Spent): JsonValue => ({
 });
 
 const outputOf = (reply: string, id: string): readonly JsonObject[] => [
-  { type: "search_results", queries: ["quick foxes", "brown foxes"], results: RESULTS },
+  { type: "search_results", queries: ["quick foxes", "brown foxes"], results: knownResults },
   {
     type: "message",
     id: id.replace("resp_", "msg_"),
@@ -316,15 +316,15 @@ const streamed = ({
   });
   return {
     status: 200,
-    headers: SSE_HEADERS,
+    headers: sseHeaders,
     stream: {
       events: withShares([
         ...[created, ...found, ...deltas].map((wire) => ({ wire, tokens: 1 })),
         { wire: metered, unmetered: dataEvent({ ...last, response: bare }) },
       ]),
-      error: dataEvent({ type: "error", error: FAILURE }),
+      error: dataEvent({ type: "error", error: failure }),
       say: (delta) => event({ type: "response.output_text.delta", output_index: 1, content_index: 0, delta }),
-      heartbeat: HEARTBEAT,
+      heartbeat: heartbeat,
       // It searched and thought before it spoke: who leaves early pays for all of it.
       report: () => undefined,
     },

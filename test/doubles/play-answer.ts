@@ -3,7 +3,7 @@
 import type { Socket } from "node:net";
 
 import { gzipLayers, gzipZeros } from "./gzip-bomb.ts";
-import { encodeChunk, LAST_CHUNK, toBytes } from "./http-wire.ts";
+import { encodeChunk, lastChunk, toBytes } from "./http-wire.ts";
 import type { HeaderPair } from "./http-wire.ts";
 import { playStream } from "./play-stream.ts";
 import type { Answer, ScriptedAnswer, StreamScript } from "./scripted-answer.ts";
@@ -103,7 +103,7 @@ export const playAnswer = async ({
   }
 };
 
-const FLOOD_CHUNK = "a".repeat(64 * 1024);
+const floodChunk = "a".repeat(64 * 1024);
 
 /** An answer as it is, or, where it streams, as the script tells it. */
 const send = (socket: Socket, answer: Answer, script: StreamScript = {}): Promise<boolean> => {
@@ -142,7 +142,7 @@ const pieces = (answer: Answer, oddLines: readonly string[] = []): readonly Uint
     return [
       head({ status, lines: [...lines, "Transfer-Encoding: chunked"] }),
       ...chunks.map(encodeChunk),
-      LAST_CHUNK,
+      lastChunk,
     ];
   }
   const body = bodyOf(answer);
@@ -165,7 +165,7 @@ const sendPieces = async (socket: Socket, all: readonly Uint8Array[]): Promise<b
 const sendEndless = async (
   socket: Socket,
   {
-    chunk = FLOOD_CHUNK,
+    chunk = floodChunk,
     everyMs = 0,
     contentType = "application/json",
   }: { readonly chunk?: string; readonly everyMs?: number; readonly contentType?: string },
@@ -184,7 +184,7 @@ const sendHuge = async (socket: Socket, bytes: number): Promise<boolean> => {
   const lines = ["Content-Type: application/json", `Content-Length: ${bytes}`];
   await write(socket, Buffer.concat([head({ status: 200, lines }), Buffer.from(open)]));
   let left = bytes - open.length - shut.length;
-  const block = Buffer.from(FLOOD_CHUNK);
+  const block = Buffer.from(floodChunk);
   while (left > 0) {
     if (!(await write(socket, block.subarray(0, Math.min(left, block.length))))) return false;
     left -= block.length;
@@ -205,5 +205,5 @@ const sendSlowly = async (
     await sleep(socket, everyMs);
     if (!(await write(socket, encodeChunk(body.subarray(at, at + chunkBytes))))) return false;
   }
-  return write(socket, LAST_CHUNK);
+  return write(socket, lastChunk);
 };

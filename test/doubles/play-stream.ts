@@ -2,7 +2,7 @@
 
 import type { Socket } from "node:net";
 
-import { encodeChunk, LAST_CHUNK, toBytes } from "./http-wire.ts";
+import { encodeChunk, lastChunk, toBytes } from "./http-wire.ts";
 import type { EventStream, StreamEvent, StreamScript } from "./scripted-answer.ts";
 import { finish, letRead, sleep, write } from "./socket-writes.ts";
 
@@ -81,23 +81,23 @@ export const playStream = async ({
         return gone();
       break;
     case "long-line":
-      if (!(await writeLongLine(socket, stream, script.lineBytes ?? LINE_BYTES))) return gone();
+      if (!(await writeLongLine(socket, stream, script.lineBytes ?? usualLineBytes))) return gone();
       if (!(await play(turn, events.length))) return gone();
       break;
     case "endless":
       await sayForEver(stream.say("and "), everyMs);
       return gone();
     case "heartbeats":
-      await sayForEver(stream.heartbeat, everyMs || HEARTBEAT_MS);
+      await sayForEver(stream.heartbeat, everyMs || heartbeatMs);
       return gone();
   }
-  return write(socket, LAST_CHUNK);
+  return write(socket, lastChunk);
 };
 
-const LINE_BYTES = 2 * 1024 * 1024;
-const HEARTBEAT_MS = 10;
-const LONGEST_SEGMENT_BYTES = 13;
-const FILLER = Buffer.from("a".repeat(64 * 1024));
+const usualLineBytes = 2 * 1024 * 1024;
+const heartbeatMs = 10;
+const longestSegmentBytes = 13;
+const fillerBytes = Buffer.from("a".repeat(64 * 1024));
 
 const toldEvent = (event: StreamEvent, { withoutUsage = false }: StreamScript): readonly StreamEvent[] => {
   if (!withoutUsage || event.unmetered === undefined) return [event];
@@ -136,7 +136,7 @@ const oddCuts = (bytes: Uint8Array): readonly number[] => {
     const [before = 0, byte = 0] = [bytes[at - 1], bytes[at]];
     const insideCharacter = (byte & 0xc0) === 0x80;
     const insideLineEnd = isLineEnd(before) && isLineEnd(byte);
-    if (!insideCharacter && !insideLineEnd && at - last < LONGEST_SEGMENT_BYTES) continue;
+    if (!insideCharacter && !insideLineEnd && at - last < longestSegmentBytes) continue;
     cuts.push(at);
     last = at;
   }
@@ -151,16 +151,16 @@ const writeLongLine = async (
   { say }: Pick<EventStream, "say">,
   lineBytes: number,
 ): Promise<boolean> => {
-  const [start = "", end = ""] = say(PLACE).split(PLACE);
+  const [start = "", end = ""] = say(placeMark).split(placeMark);
   let left =
     lineBytes - toBytes(start.slice(start.lastIndexOf("\n") + 1)).length - toBytes(end.trimEnd()).length;
   if (!(await write(socket, encodeChunk(start)))) return false;
   while (left > 0) {
-    const filler = FILLER.subarray(0, Math.min(left, FILLER.length));
+    const filler = fillerBytes.subarray(0, Math.min(left, fillerBytes.length));
     if (!(await write(socket, encodeChunk(filler)))) return false;
     left -= filler.length;
   }
   return write(socket, encodeChunk(end));
 };
 
-const PLACE = "@here@";
+const placeMark = "@here@";

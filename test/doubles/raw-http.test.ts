@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { createEcho, GET } from "./echo.ts";
+import { createEcho, plainGet } from "./echo.ts";
 import { createKeeper } from "./exchange.ts";
 import { sendRaw } from "./raw-http.ts";
 
@@ -10,9 +10,12 @@ describe("sendRaw", () => {
     const vendor = await openEcho();
     const bytes = "HTTP/1.1 200 OK\r\n\r\nabc";
     vendor.answerNext({ kind: "bytes", bytes, ending: "close" });
-    expect((await sendRaw(vendor.port, GET)).responses[0]).toMatchObject({ body: "abc", complete: true });
+    expect((await sendRaw(vendor.port, plainGet)).responses[0]).toMatchObject({
+      body: "abc",
+      complete: true,
+    });
     vendor.answerNext({ kind: "bytes", bytes, ending: "hang" });
-    const { responses } = await sendRaw(vendor.port, GET, { waitMs: 80 });
+    const { responses } = await sendRaw(vendor.port, plainGet, { waitMs: 80 });
     expect(responses[0]).toMatchObject({ body: "abc", complete: false });
   });
 

@@ -29,7 +29,7 @@ export const openScrapeCreatorsDouble = async ({
     if (!hasHeader(request, { name: "x-api-key", value: key })) return refuse(401, "Invalid API key");
     const query = queryOf(request);
     if (!query.get("url")) return refuse(400, "url is required");
-    const page = PAGES[query.get("cursor") ?? ""];
+    const page = pages[query.get("cursor") ?? ""];
     if (!page) return refuse(400, "Invalid cursor");
 
     const stated = resolveOverride({ override: success, input: request, honest: true });
@@ -56,7 +56,7 @@ export const openScrapeCreatorsDouble = async ({
 };
 
 // Opaque to everybody, with characters that an encoder could spoil.
-const PAGES: Readonly<
+const pages: Readonly<
   Record<string, { readonly ids: readonly string[]; readonly cursor: string | null } | undefined>
 > = {
   "": { ids: ["17900000000000001", "17900000000000002"], cursor: "QVFE+/x==" },

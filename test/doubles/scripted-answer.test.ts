@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
-import { BODY, createEcho, GET } from "./echo.ts";
+import { echoBody, createEcho, plainGet } from "./echo.ts";
 import { createKeeper } from "./exchange.ts";
 import { gzipZeros } from "./gzip-bomb.ts";
 import { sendRaw } from "./raw-http.ts";
@@ -24,7 +24,7 @@ describe("misbehaviour", () => {
         ["A", "2"],
       ],
     });
-    const { responses } = await sendRaw(vendor.port, GET.repeat(4), { expectResponses: 4 });
+    const { responses } = await sendRaw(vendor.port, plainGet.repeat(4), { expectResponses: 4 });
     expect(responses.map(({ status }) => status)).toEqual([503, 200, 429, 200]);
     expect(responses[0]?.headers).toEqual([
       ["Retry-After", "7"],
@@ -41,33 +41,38 @@ describe("misbehaviour", () => {
     const counts = { worked: 0 };
     const vendor = await openEcho(counts);
     vendor.answerNext({ kind: "close" });
-    expect(await sendRaw(vendor.port, GET)).toEqual({ text: "", closed: true, reset: false, responses: [] });
+    expect(await sendRaw(vendor.port, plainGet)).toEqual({
+      text: "",
+      closed: true,
+      reset: false,
+      responses: [],
+    });
     expect(counts.worked).toBe(0);
     vendor.answerNext({ kind: "close", afterWork: true });
-    expect((await sendRaw(vendor.port, GET)).text).toBe("");
+    expect((await sendRaw(vendor.port, plainGet)).text).toBe("");
     expect(counts.worked).toBe(1);
   });
 
   test("an answer can be cut so many bytes before its end", async () => {
     const vendor = await openEcho();
     vendor.answerNext({ kind: "close", afterBytes: -2 });
-    const cut = await sendRaw(vendor.port, GET);
+    const cut = await sendRaw(vendor.port, plainGet);
     expect(cut).toMatchObject({ closed: true, reset: false });
-    expect(cut.responses[0]).toMatchObject({ body: BODY.slice(0, -2), complete: false });
+    expect(cut.responses[0]).toMatchObject({ body: echoBody.slice(0, -2), complete: false });
     vendor.answerNext({ kind: "reset", afterBytes: Infinity });
-    const whole = await sendRaw(vendor.port, GET);
+    const whole = await sendRaw(vendor.port, plainGet);
     expect(whole.reset).toBe(true);
-    expect(whole.responses[0]).toMatchObject({ body: BODY, complete: true });
+    expect(whole.responses[0]).toMatchObject({ body: echoBody, complete: true });
   });
 
   test("reset: RST before any byte, or after so many", async () => {
     const counts = { worked: 0 };
     const vendor = await openEcho(counts);
     vendor.answerNext({ kind: "reset" });
-    expect(await sendRaw(vendor.port, GET)).toMatchObject({ text: "", closed: true, reset: true });
+    expect(await sendRaw(vendor.port, plainGet)).toMatchObject({ text: "", closed: true, reset: true });
     expect(counts.worked).toBe(0);
     vendor.answerNext({ kind: "reset", afterBytes: 20 });
-    const { text, reset } = await sendRaw(vendor.port, GET);
+    const { text, reset } = await sendRaw(vendor.port, plainGet);
     expect({ length: text.length, reset }).toEqual({ length: 20, reset: true });
     expect(counts.worked).toBe(1);
   });
@@ -75,9 +80,9 @@ describe("misbehaviour", () => {
   test("hang: nothing, or a beginning and then nothing, until the caller gives up", async () => {
     const vendor = await openEcho();
     vendor.answerNext({ kind: "hang" });
-    expect(await sendRaw(vendor.port, GET, { waitMs: 100 })).toMatchObject({ text: "", closed: false });
+    expect(await sendRaw(vendor.port, plainGet, { waitMs: 100 })).toMatchObject({ text: "", closed: false });
     vendor.answerNext({ kind: "hang", afterBytes: 12 });
-    expect((await sendRaw(vendor.port, GET, { waitMs: 100 })).text).toBe("HTTP/1.1 200");
+    expect((await sendRaw(vendor.port, plainGet, { waitMs: 100 })).text).toBe("HTTP/1.1 200");
     await Bun.sleep(50);
     expect(vendor.connections()).toEqual({ opened: 2, open: 0 });
   });
@@ -104,16 +109,16 @@ describe("misbehaviour", () => {
   test("truncated: fewer bytes than announced, then FIN", async () => {
     const vendor = await openEcho();
     vendor.answerNext({ kind: "truncated", missingBytes: 10 });
-    const { responses, closed } = await sendRaw(vendor.port, GET);
+    const { responses, closed } = await sendRaw(vendor.port, plainGet);
     expect(closed).toBe(true);
-    expect(responses[0]).toMatchObject({ status: 200, body: BODY, complete: false });
-    expect(responses[0]?.headers).toContainEqual(["Content-Length", `${BODY.length + 10}`]);
+    expect(responses[0]).toMatchObject({ status: 200, body: echoBody, complete: false });
+    expect(responses[0]?.headers).toContainEqual(["Content-Length", `${echoBody.length + 10}`]);
   });
 
   test("garbage is no HTTP", async () => {
     const vendor = await openEcho();
     vendor.answerNext({ kind: "garbage" });
-    const { text, responses } = await sendRaw(vendor.port, GET);
+    const { text, responses } = await sendRaw(vendor.port, plainGet);
     expect(text).not.toBe("");
     expect(responses).toEqual([]);
     vendor.answerNext({ kind: "garbage" });
@@ -123,7 +128,7 @@ describe("misbehaviour", () => {
   test("endless: it floods or beats until the caller leaves", async () => {
     const vendor = await openEcho();
     vendor.answerNext({ kind: "endless" });
-    const flood = await sendRaw(vendor.port, GET, { waitMs: 200 });
+    const flood = await sendRaw(vendor.port, plainGet, { waitMs: 200 });
     expect(flood.text.length).toBeGreaterThan(1024 * 1024);
     expect(flood.closed).toBe(false);
 
@@ -133,7 +138,7 @@ describe("misbehaviour", () => {
       everyMs: 10,
       contentType: "text/event-stream",
     });
-    const { text } = await sendRaw(vendor.port, GET, { waitMs: 150 });
+    const { text } = await sendRaw(vendor.port, plainGet, { waitMs: 150 });
     expect(text.split(": ping").length).toBeGreaterThan(3);
     await Bun.sleep(50);
     expect(vendor.connections().open).toBe(0);
@@ -151,19 +156,19 @@ describe("misbehaviour", () => {
     const vendor = await openEcho();
     vendor.answerNext({ kind: "slow", chunkBytes: 4, everyMs: 20 });
     const before = performance.now();
-    expect(await (await fetch(`${vendor.url}/a`)).text()).toBe(BODY);
+    expect(await (await fetch(`${vendor.url}/a`)).text()).toBe(echoBody);
     expect(performance.now() - before).toBeGreaterThan(80);
   });
 
   test("interim flood: many 1xx, then the answer, or never", async () => {
     const vendor = await openEcho();
     vendor.answerNext({ kind: "interim-flood", count: 50 });
-    const { responses } = await sendRaw(vendor.port, GET, { expectResponses: 1 });
+    const { responses } = await sendRaw(vendor.port, plainGet, { expectResponses: 1 });
     expect(responses.filter(({ status }) => status === 103)).toHaveLength(50);
-    expect(responses.at(-1)?.body).toBe(BODY);
+    expect(responses.at(-1)?.body).toBe(echoBody);
 
     vendor.answerNext({ kind: "interim-flood", count: Infinity, status: 100 });
-    const endless = await sendRaw(vendor.port, GET, { waitMs: 100 });
+    const endless = await sendRaw(vendor.port, plainGet, { waitMs: 100 });
     expect(endless.responses.length).toBeGreaterThan(50);
     expect(endless.responses.every(({ status }) => status === 100)).toBe(true);
   });
@@ -171,10 +176,14 @@ describe("misbehaviour", () => {
   test("two Content-Lengths stand on the wire, different or equal", async () => {
     const vendor = await openEcho();
     vendor.answerNext({ kind: "two-content-lengths" });
-    const { text } = await sendRaw(vendor.port, GET);
-    expect(text).toContain(`Content-Length: ${BODY.length}\r\nContent-Length: ${BODY.length + 5}\r\n`);
+    const { text } = await sendRaw(vendor.port, plainGet);
+    expect(text).toContain(
+      `Content-Length: ${echoBody.length}\r\nContent-Length: ${echoBody.length + 5}\r\n`,
+    );
     vendor.answerNext({ kind: "two-content-lengths", values: ["17", "17"] });
-    expect((await sendRaw(vendor.port, GET)).text).toContain("Content-Length: 17\r\nContent-Length: 17\r\n");
+    expect((await sendRaw(vendor.port, plainGet)).text).toContain(
+      "Content-Length: 17\r\nContent-Length: 17\r\n",
+    );
   });
 
   test("not JSON, yet 200", async () => {
@@ -189,17 +198,17 @@ describe("misbehaviour", () => {
   test("gzip: unasked, layered, or a bomb", async () => {
     const vendor = await openEcho();
     vendor.answerNext({ kind: "gzip" });
-    const [plain] = (await sendRaw(vendor.port, GET, { expectResponses: 1 })).responses;
+    const [plain] = (await sendRaw(vendor.port, plainGet, { expectResponses: 1 })).responses;
     expect(plain?.headers).toContainEqual(["Content-Encoding", "gzip"]);
-    expect(gunzipSync(plain?.bodyBytes ?? "").toString()).toBe(BODY);
+    expect(gunzipSync(plain?.bodyBytes ?? "").toString()).toBe(echoBody);
 
     vendor.answerNext({ kind: "gzip", layers: 3 });
-    const [layered] = (await sendRaw(vendor.port, GET, { expectResponses: 1 })).responses;
+    const [layered] = (await sendRaw(vendor.port, plainGet, { expectResponses: 1 })).responses;
     expect(layered?.headers).toContainEqual(["Content-Encoding", "gzip, gzip, gzip"]);
-    expect(gunzipSync(gunzipSync(gunzipSync(layered?.bodyBytes ?? ""))).toString()).toBe(BODY);
+    expect(gunzipSync(gunzipSync(gunzipSync(layered?.bodyBytes ?? ""))).toString()).toBe(echoBody);
 
     vendor.answerNext({ kind: "gzip", expandsToBytes: 50_000_001 });
-    const [bomb] = (await sendRaw(vendor.port, GET, { expectResponses: 1 })).responses;
+    const [bomb] = (await sendRaw(vendor.port, plainGet, { expectResponses: 1 })).responses;
     expect(bomb?.bodyBytes.length).toBeLessThan(100_000);
     expect(gunzipSync(bomb?.bodyBytes ?? "").length).toBe(50_000_001);
   });
@@ -213,9 +222,9 @@ describe("misbehaviour", () => {
   test.each(Object.entries(oddHeaderLines))("odd header %s goes out unchanged", async (_, line) => {
     const vendor = await openEcho();
     vendor.answerNext({ kind: "odd-header", lines: [line] });
-    const { text, closed } = await sendRaw(vendor.port, GET);
+    const { text, closed } = await sendRaw(vendor.port, plainGet);
     expect(text).toContain(`\r\n${line}\r\n`);
-    expect(text).toEndWith(BODY);
+    expect(text).toEndWith(echoBody);
     expect(closed).toBe(true);
   });
 
@@ -223,21 +232,24 @@ describe("misbehaviour", () => {
     const vendor = await openEcho();
     const bytes = "HTTP/1.1 204 No Content\r\nContent-Length: 4\r\n\r\nbody";
     vendor.answerNext({ kind: "bytes", bytes, ending: "close" });
-    expect(await sendRaw(vendor.port, GET)).toMatchObject({ text: bytes, closed: true, reset: false });
+    expect(await sendRaw(vendor.port, plainGet)).toMatchObject({ text: bytes, closed: true, reset: false });
     vendor.answerNext({ kind: "bytes", bytes, ending: "reset" });
-    expect(await sendRaw(vendor.port, GET)).toMatchObject({ text: bytes, closed: true, reset: true });
+    expect(await sendRaw(vendor.port, plainGet)).toMatchObject({ text: bytes, closed: true, reset: true });
     vendor.answerNext({ kind: "bytes", bytes, ending: "hang" });
-    expect(await sendRaw(vendor.port, GET, { waitMs: 100 })).toMatchObject({ text: bytes, closed: false });
+    expect(await sendRaw(vendor.port, plainGet, { waitMs: 100 })).toMatchObject({
+      text: bytes,
+      closed: false,
+    });
   });
 
   test("closing ends hanging connections too", async () => {
     const vendor = await openEcho();
     vendor.answerNext({ kind: "hang" });
-    const exchange = sendRaw(vendor.port, GET, { waitMs: 5000 });
+    const exchange = sendRaw(vendor.port, plainGet, { waitMs: 5000 });
     await Bun.sleep(50);
     await vendor.close();
     expect((await exchange).closed).toBe(true);
-    expect((await sendRaw(vendor.port, GET)).reset).toBe(true);
+    expect((await sendRaw(vendor.port, plainGet)).reset).toBe(true);
   });
 });
 

@@ -53,7 +53,7 @@ export const finish = async (socket: Socket, how: Ending): Promise<boolean> => {
 };
 
 /** Gives the peer the time to read what was sent before something ends it. */
-export const letRead = (socket: Socket): Promise<boolean> => sleep(socket, READ_MS);
+export const letRead = (socket: Socket): Promise<boolean> => sleep(socket, readMs);
 
 export const head = ({
   status,
@@ -67,6 +67,6 @@ export const head = ({
 };
 
 // Long enough for the peer to read what was sent: an RST discards what is still in its buffer.
-const READ_MS = 30;
+const readMs = 30;
 
 const isGone = (socket: Socket): boolean => socket.destroyed || !socket.writable;

@@ -9,9 +9,9 @@ export const dataEvent = (data: JsonObject): string => `data: ${JSON.stringify(d
 export const typedEvent = (data: JsonObject & { readonly type: string }): string =>
   `event: ${data.type}\n${dataEvent(data)}`;
 
-export const HEARTBEAT = ": keep-alive\n\n";
+export const heartbeat = ": keep-alive\n\n";
 
-export const SSE_HEADERS = { "Content-Type": "text/event-stream; charset=utf-8" } as const;
+export const sseHeaders = { "Content-Type": "text/event-stream; charset=utf-8" } as const;
 
 /** An event and how many tokens of the output it brings. */
 export interface WeighedEvent extends Omit<StreamEvent, "share"> {

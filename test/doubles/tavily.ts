@@ -60,7 +60,7 @@ export const openTavilyDouble = async ({
       query: body["query"],
       answer: (body["include_answer"] ?? false) === false ? null : "Foxes are quick.",
       images: [],
-      results: RESULTS.slice(0, Number(body["max_results"] ?? 5)),
+      results: knownResults.slice(0, Number(body["max_results"] ?? 5)),
       response_time: 0.42,
       request_id: requestId,
       usage: body["include_usage"] === true ? stated : undefined,
@@ -74,7 +74,7 @@ export const openTavilyDouble = async ({
     if (typeof input !== "string" || input === "") return refuse(400, "input is required");
     if (!["mini", "pro", "auto"].includes(stringOf(model)))
       return refuse(400, "model must be mini, pro or auto");
-    const stranger = unknownField(body, RESEARCH_FIELDS);
+    const stranger = unknownField(body, researchFields);
     if (stranger !== undefined) return refuse(400, `${stranger}: extra inputs are not permitted`);
 
     const requestId = nextId();
@@ -82,14 +82,14 @@ export const openTavilyDouble = async ({
     if (status === "completed") {
       book.push({ requestId, billed: { endpoint: "research", credits: researchCredits }, request });
     }
-    return jsonAnswer(201, { request_id: requestId, created_at: CREATED, status: "pending", input, model });
+    return jsonAnswer(201, { request_id: requestId, created_at: createdAt, status: "pending", input, model });
   });
 
   const poll = guarded(({ target }) => {
-    const requestId = target.slice(POLL_PATH.length);
+    const requestId = target.slice(pollPath.length);
     const task = tasks.get(requestId);
     if (!task) return refuse(404, "Research task not found");
-    const shell = { request_id: requestId, created_at: CREATED };
+    const shell = { request_id: requestId, created_at: createdAt };
     if (task.pollsLeft > 0) {
       task.pollsLeft -= 1;
       return jsonAnswer(202, { ...shell, status: "in_progress" });
@@ -99,7 +99,7 @@ export const openTavilyDouble = async ({
       ...shell,
       status,
       content: `# ${task.input}\n\nFoxes are quick [1].`,
-      sources: RESULTS.map(({ title, url }) => ({ title, url })),
+      sources: knownResults.map(({ title, url }) => ({ title, url })),
     });
   });
 
@@ -108,7 +108,7 @@ export const openTavilyDouble = async ({
       "POST /search": search,
       "POST /research": research,
       "*": (request: RecordedRequest) =>
-        request.method === "GET" && request.target.startsWith(POLL_PATH)
+        request.method === "GET" && request.target.startsWith(pollPath)
           ? poll(request)
           : refuse(404, "Not Found"),
     },
@@ -116,10 +116,10 @@ export const openTavilyDouble = async ({
   return { ...double, book };
 };
 
-const CREATED = "2026-01-02T03:04:05Z";
-const POLL_PATH = "/research/";
+const createdAt = "2026-01-02T03:04:05Z";
+const pollPath = "/research/";
 
-const RESULTS = [
+const knownResults = [
   { title: "Quick", url: "https://example.com/quick", content: "Foxes run.", score: 0.98, raw_content: null },
   {
     title: "Brown",
@@ -130,7 +130,7 @@ const RESULTS = [
   },
 ] as const;
 
-const SEARCH_FIELDS = [
+const searchFields = [
   "auto_parameters",
   "chunks_per_source",
   "country",
@@ -151,25 +151,25 @@ const SEARCH_FIELDS = [
   "time_range",
   "topic",
 ];
-const RESEARCH_FIELDS = ["citation_format", "input", "model", "output_schema", "stream"];
-const RESULTS_MAX = 20;
-const QUERY_CHARACTERS_MAX = 400;
+const researchFields = ["citation_format", "input", "model", "output_schema", "stream"];
+const resultsMax = 20;
+const queryCharactersMax = 400;
 
 const refuse = (status: number, error: string): Answer => jsonAnswer(status, { detail: { error } });
 
 const checkSearch = (body: JsonObject): string | undefined => {
-  const stranger = unknownField(body, SEARCH_FIELDS);
+  const stranger = unknownField(body, searchFields);
   if (stranger !== undefined) return `${stranger}: extra inputs are not permitted`;
   const query = stringOf(body["query"]);
   if (query === "") return "query is required";
-  if (query.length > QUERY_CHARACTERS_MAX)
-    return `Query is too long. Max query length is ${QUERY_CHARACTERS_MAX} characters.`;
+  if (query.length > queryCharactersMax)
+    return `Query is too long. Max query length is ${queryCharactersMax} characters.`;
   if (!["basic", "advanced"].includes(stringOf(body["search_depth"] ?? "basic"))) {
     return "search_depth must be basic or advanced";
   }
   const count = body["max_results"] ?? 5;
-  if (!Number.isSafeInteger(count) || Number(count) < 0 || Number(count) > RESULTS_MAX) {
-    return `max_results must be between 0 and ${RESULTS_MAX}`;
+  if (!Number.isSafeInteger(count) || Number(count) < 0 || Number(count) > resultsMax) {
+    return `max_results must be between 0 and ${resultsMax}`;
   }
   if (typeof (body["include_usage"] ?? false) !== "boolean") {
     return "include_usage must be a boolean";

@@ -33,7 +33,7 @@ export const openTikHubDouble = async ({
   const serve =
     (path: string, endpoint: Endpoint): Handler =>
     (request) => {
-      if (!hasBearer(request, key)) return refuse(401, KEY_REFUSAL);
+      if (!hasBearer(request, key)) return refuse(401, keyRefusal);
       const query = queryOf(request);
       const problem = checkQuery(endpoint, query);
       if (problem) return problem;
@@ -57,11 +57,11 @@ export const openTikHubDouble = async ({
     basePath: "/api/v1",
     handlers: {
       ...Object.fromEntries(
-        Object.entries(ENDPOINTS).map(([path, endpoint]) => [`GET /api/v1${path}`, serve(path, endpoint)]),
+        Object.entries(endpoints).map(([path, endpoint]) => [`GET /api/v1${path}`, serve(path, endpoint)]),
       ),
       "*": ({ target }) => {
         const path = target.split("?")[0]?.replace(/^\/api\/v1/, "") ?? "";
-        return Object.hasOwn(ENDPOINTS, path)
+        return Object.hasOwn(endpoints, path)
           ? jsonAnswer(405, { detail: "Method Not Allowed" }, [["Allow", "GET"]])
           : jsonAnswer(404, { detail: "Not Found" });
       },
@@ -80,7 +80,7 @@ interface Endpoint {
 }
 
 // Ids stand as strings: they exceed 2^53, and a caller that made numbers of them would show it.
-const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
+const endpoints: Readonly<Record<string, Endpoint>> = {
   "/tiktok/app/v3/fetch_creator_search_insights_videos": {
     required: ["keyword"],
     integers: ["offset", "count"],
@@ -164,7 +164,7 @@ interface Refusal {
   readonly messageZh: string;
 }
 
-const KEY_REFUSAL: Refusal = { message: "Invalid API token.", messageZh: "无效的 API 令牌。" };
+const keyRefusal: Refusal = { message: "Invalid API token.", messageZh: "无效的 API 令牌。" };
 
 const refuse = (status: number, { message, messageZh }: Refusal): Answer =>
   jsonAnswer(status, { detail: { code: status, message, message_zh: messageZh } });

@@ -54,10 +54,10 @@ export const planUsage = ({
   readonly dialect: UsageDialect;
 }): PlannedUsage => {
   const chosen = typeof option === "function" ? option(body) : option;
-  const honest = dialect.fold({ ...NO_TOKENS, ...counted });
+  const honest = dialect.fold({ ...noTokens, ...counted });
   if (chosen === undefined) return { tokens: honest, stated: dialect.say };
   if (isTokens(chosen)) {
-    return { tokens: dialect.fold({ ...NO_TOKENS, ...chosen }), stated: dialect.say };
+    return { tokens: dialect.fold({ ...noTokens, ...chosen }), stated: dialect.say };
   }
   return { tokens: honest, stated: () => (chosen === omitted ? undefined : chosen) };
 };
@@ -83,7 +83,7 @@ export const spentAt = (
 export const promptOf = ({ input, cacheRead, cacheWrite, cacheWrite1h }: TokenUsage): number =>
   input + cacheRead + cacheWrite + cacheWrite1h;
 
-const NO_TOKENS: TokenUsage = {
+const noTokens: TokenUsage = {
   input: 0,
   cacheRead: 0,
   cacheWrite: 0,
@@ -96,4 +96,4 @@ const NO_TOKENS: TokenUsage = {
 const isTokens = (value: unknown): value is ScriptedUsage =>
   isObject(value) &&
   Object.keys(value).length > 0 &&
-  Object.entries(value).every(([name, count]) => Object.hasOwn(NO_TOKENS, name) && typeof count === "number");
+  Object.entries(value).every(([name, count]) => Object.hasOwn(noTokens, name) && typeof count === "number");

@@ -28,7 +28,7 @@ export const openTwitterApiDouble = async ({
     const tweetId = query.get("tweetId");
     if (!tweetId) return refuse(400, "tweetId is required");
     if (tweetId === "404") return refuse(404, "tweet not found");
-    const ids = PAGES[query.get("cursor") ?? ""];
+    const ids = pages[query.get("cursor") ?? ""];
     if (!ids) return refuse(200, "invalid cursor");
 
     const stated = resolveOverride({ override: status, input: request, honest: "success" });
@@ -37,7 +37,7 @@ export const openTwitterApiDouble = async ({
       tweets: ids.map((id) => tweetOf(id, tweetId)),
       // The trap: another page is promised even where there is none.
       has_next_page: true,
-      next_cursor: query.get("cursor") ? "" : SECOND,
+      next_cursor: query.get("cursor") ? "" : secondCursor,
       status: stated,
       message: "",
     });
@@ -53,11 +53,11 @@ export const openTwitterApiDouble = async ({
   return { ...double, book };
 };
 
-const SECOND = "DAAC+cg/AB==";
+const secondCursor = "DAAC+cg/AB==";
 
-const PAGES: Readonly<Record<string, readonly string[] | undefined>> = {
+const pages: Readonly<Record<string, readonly string[] | undefined>> = {
   "": ["1900000000000000001", "1900000000000000002"],
-  [SECOND]: ["1900000000000000003"],
+  [secondCursor]: ["1900000000000000003"],
 };
 
 const refuse = (status: number, message: string): Answer =>

@@ -1,7 +1,7 @@
 // What a double records of the requests that arrive, measured before it measures the gateway.
 
 import { describe, expect, test } from "bun:test";
-import { BODY, createEcho, GET } from "./echo.ts";
+import { echoBody, createEcho, plainGet } from "./echo.ts";
 import { createKeeper } from "./exchange.ts";
 import { sendRaw } from "./raw-http.ts";
 import { openVendorDouble } from "./vendor-double.ts";
@@ -52,8 +52,8 @@ describe("recording", () => {
     expect(vendor.requests.map(({ connection }) => connection)).toEqual([0, 0, 0]);
 
     const post = "POST /a HTTP/1.1\r\nHost: v\r\nContent-Length: 2\r\n\r\nhi";
-    const { responses } = await sendRaw(vendor.port, GET + post + GET, { expectResponses: 3 });
-    expect(responses.map(({ body }) => body)).toEqual([BODY, "hi", BODY]);
+    const { responses } = await sendRaw(vendor.port, plainGet + post + plainGet, { expectResponses: 3 });
+    expect(responses.map(({ body }) => body)).toEqual([echoBody, "hi", echoBody]);
     expect(vendor.connections().opened).toBe(2);
   });
 
@@ -88,7 +88,7 @@ describe("recording", () => {
       throw new Error("bug");
     };
     const vendor = await keep(openVendorDouble({ handlers: { "*": fail } }));
-    expect((await sendRaw(vendor.port, GET)).closed).toBe(true);
+    expect((await sendRaw(vendor.port, plainGet)).closed).toBe(true);
     expect(vendor.violations).toEqual(["handler threw: Error: bug"]);
   });
 });

@@ -144,7 +144,7 @@ const serveConnection = ({
       }
       if (taken.state === "broken") {
         report(taken.why);
-        await write(socket, REFUSAL);
+        await write(socket, rawRefusal);
         socket.end();
         return;
       }
@@ -173,7 +173,7 @@ const serveConnection = ({
   });
 };
 
-const REFUSAL = Buffer.from("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+const rawRefusal = Buffer.from("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
 
 interface Listener {
   readonly port: number;

@@ -34,7 +34,7 @@ export const openVoyageDouble = async ({
     if (!hasBearer(request, key)) return refuse(401, "Provided API key is invalid.");
     const body = readJsonObject(request);
     if (typeof body === "string") return refuse(400, body);
-    const stranger = unknownField(body, FIELDS);
+    const stranger = unknownField(body, knownFields);
     if (stranger !== undefined) {
       return refuse(400, `Argument '${stranger}' is not supported by our API`);
     }
@@ -77,6 +77,6 @@ export const openVoyageDouble = async ({
   return { ...double, book };
 };
 
-const FIELDS = ["model", "query", "documents", "top_k", "return_documents", "truncation"];
+const knownFields = ["model", "query", "documents", "top_k", "return_documents", "truncation"];
 
 const refuse = (status: number, detail: string): Answer => jsonAnswer(status, { detail });

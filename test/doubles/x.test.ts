@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { createKeeper, get, post, refusalOf } from "./exchange.ts";
-import { openXDouble, PROTECTED, type XDouble } from "./x.ts";
+import { openXDouble, protectedPersonId, type XDouble } from "./x.ts";
 
 const keep = createKeeper();
 const open = () => keep(openXDouble({ clientId: "app", clientSecret: "s-1" }));
@@ -73,7 +73,7 @@ test("a follow needs its scopes, the member's own id and a target of digits", as
   expect(await (await post(path, { target_user_id: "6253282" }, bearer)).json()).toEqual({
     data: { following: true, pending_follow: false },
   });
-  expect(await (await post(path, { target_user_id: PROTECTED }, bearer)).json()).toEqual({
+  expect(await (await post(path, { target_user_id: protectedPersonId }, bearer)).json()).toEqual({
     data: { following: false, pending_follow: true },
   });
   expect((await post(path, { target_user_id: "x" }, bearer)).status).toBe(400);

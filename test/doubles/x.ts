@@ -161,7 +161,7 @@ export const openXDouble = async ({
       return problem(400, "Invalid Request", "target_user_id", "invalid-request");
     }
     note(request, "follow");
-    const pending = target === PROTECTED;
+    const pending = target === protectedPersonId;
     const answer = jsonAnswer(200, { data: { following: !pending, pending_follow: pending } });
     return withHeader(answer, ["x-rate-limit-remaining", "49"]);
   };
@@ -221,7 +221,7 @@ export const openXDouble = async ({
 };
 
 /** Whoever wants to follow this member must be let in first. */
-export const PROTECTED = "783214";
+export const protectedPersonId = "783214";
 
 /** Undefined when the body is not a form. */
 const formOf = ({ headers, body }: RecordedRequest): URLSearchParams | undefined => {

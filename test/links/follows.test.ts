@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { useTool } from "../agents/agent-client.ts";
 import { nested, read } from "../bad-inputs/error-shapes.ts";
 import { headerValues } from "../doubles/http-wire.ts";
-import { PROTECTED } from "../doubles/x.ts";
+import { protectedPersonId } from "../doubles/x.ts";
 import { openAttackerListener } from "../doubles/vendor-double.ts";
 import { json } from "../support/answers.ts";
 import type { TestAccount } from "../support/test-gateway.ts";
@@ -73,7 +73,7 @@ describe("a follow", () => {
 
   test("of a protected account is pending, and paid for", async () => {
     const account = await linked();
-    const response = await linking.gateway.post(account, followPath, { target_user_id: PROTECTED });
+    const response = await linking.gateway.post(account, followPath, { target_user_id: protectedPersonId });
     expect(await response.json()).toEqual({ data: { following: false, pending_follow: true } });
     expect((await receiptOf(account, response)).charged_micros_usd).toBe(followMicros);
   });

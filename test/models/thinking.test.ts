@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
-import { SIGNATURE } from "../doubles/anthropic-message.ts";
+import { validSignature } from "../doubles/anthropic-message.ts";
 import { openAnthropicDouble } from "../doubles/anthropic.ts";
 import { openGeminiDouble } from "../doubles/gemini.ts";
 import type { ModelDouble } from "../doubles/model-book.ts";
@@ -210,7 +210,7 @@ test("what Claude thought comes back to it signed through @ai-sdk/google, whole 
     },
     providerOptions: { google: { thinkingConfig: { thinkingLevel: "high", includeThoughts: true } } },
   };
-  const thinking = { type: "thinking", thinking: "Let me think.", signature: SIGNATURE };
+  const thinking = { type: "thinking", thinking: "Let me think.", signature: validSignature };
   const called = { role: "assistant", content: [thinking, { type: "tool_use", name: weather.name }] };
   const answered = { role: "user", content: [{ type: "tool_result" }] };
   await generateText(options);

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { endingWithUs, openServerFolder, startPrivateServer, type PrivateServer } from "./private-server.ts";
 import { findFreePort } from "../support/free-port.ts";
 
-const TEMPLATES_MAX = 24;
-const CONNECTIONS_MAX = 300;
-const SESSIONS_WAIT_MS = 1_000;
+const templatesMax = 24;
+const connectionsMax = 300;
+const sessionsWaitMs = 1_000;
 
 export interface TestDatabase {
   readonly url: string;
@@ -66,7 +66,7 @@ export async function startPrivatePostgres({ durableIn }: PostgresPlan = {}): Pr
     listen_addresses: "127.0.0.1",
     port,
     unix_socket_directories: "",
-    max_connections: CONNECTIONS_MAX,
+    max_connections: connectionsMax,
     // Nothing is left outside the folder when it is killed.
     dynamic_shared_memory_type: "mmap",
     ...(durableIn === undefined ? forgetful : {}),
@@ -161,7 +161,7 @@ async function removeLeftDatabases(admin: SQL): Promise<void> {
 
 async function dropDatabase(admin: SQL, name: string): Promise<void> {
   // A session that is just ending is in the way too. Postgres looks again after 100 ms, and we after one.
-  const deadlineMs = Date.now() + SESSIONS_WAIT_MS;
+  const deadlineMs = Date.now() + sessionsWaitMs;
   for (;;) {
     const sessions: unknown[] =
       await admin`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ${name}`;
@@ -174,8 +174,8 @@ async function dropDatabase(admin: SQL, name: string): Promise<void> {
 function templateFrom(fill: FillTemplate): Promise<string> {
   const known = templates.get(fill);
   if (known !== undefined) return known;
-  if (templates.size === TEMPLATES_MAX)
-    throw new Error(`${TEMPLATES_MAX} templates are enough: pass the same function each time.`);
+  if (templates.size === templatesMax)
+    throw new Error(`${templatesMax} templates are enough: pass the same function each time.`);
   const made = fillTemplate(fill);
   templates.set(fill, made);
   return made;

@@ -16,9 +16,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const READY_WAIT_MS = 30_000;
-const POLL_MS = 10;
-const FOLDER_BYTES_MIN = 2 ** 30;
+const readyWaitMs = 30_000;
+const pollMs = 10;
+const folderBytesMin = 2 ** 30;
 
 export interface PrivateServer {
   /** Undefined while it is stopped. */
@@ -55,11 +55,11 @@ export async function startPrivateServer(plan: ServerPlan): Promise<PrivateServe
     });
     closeSync(log);
     child = started;
-    const deadlineMs = Date.now() + READY_WAIT_MS;
+    const deadlineMs = Date.now() + readyWaitMs;
     while (!(await plan.isReady())) {
       if (started.exitCode !== null || Date.now() > deadlineMs)
         throw new Error(`${plan.name} did not start:\n${readFileSync(logPath, "utf8")}`);
-      await Bun.sleep(POLL_MS);
+      await Bun.sleep(pollMs);
     }
   };
   const stopHard = async () => {
@@ -139,7 +139,7 @@ function folderParent(): string {
   const fallback = process.platform === "win32" ? tmpdir() : "/tmp";
   if (!existsSync(memory)) return fallback;
   const { bavail, bsize } = statfsSync(memory);
-  return bavail * bsize >= FOLDER_BYTES_MIN ? memory : fallback;
+  return bavail * bsize >= folderBytesMin ? memory : fallback;
 }
 
 /** Servers of ours have their folder, or one in it, as the working directory. */

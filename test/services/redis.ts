@@ -6,10 +6,10 @@ import { endingWithUs, openServerFolder, startPrivateServer, type PrivateServer 
 import { findFreePort } from "../support/free-port.ts";
 
 // As many as every Redis has, without the first, which a developer may be using, for three runs of tests at a time.
-const DATABASES = 15;
-const LANES = 3;
-const DATABASES_OF_LANE = DATABASES / LANES;
-const CONNECT_WAIT_MS = 1_000;
+const databaseCount = 15;
+const laneCount = 3;
+const databasesOfLane = databaseCount / laneCount;
+const connectWaitMs = 1_000;
 
 let databasesTaken = 0;
 
@@ -24,8 +24,8 @@ export async function redisForTests(): Promise<TestRedis> {
   if (server === undefined || server === "")
     throw new Error("TOLLGATE_TEST_REDIS is not set: npm run test:services -- FILE starts a Redis.");
   const address = new URL(server);
-  const lane = Number(process.env["TOLLGATE_TEST_LANE"] ?? 0) % LANES;
-  address.pathname = `/${1 + lane * DATABASES_OF_LANE + (databasesTaken++ % DATABASES_OF_LANE)}`;
+  const lane = Number(process.env["TOLLGATE_TEST_LANE"] ?? 0) % laneCount;
+  address.pathname = `/${1 + lane * databasesOfLane + (databasesTaken++ % databasesOfLane)}`;
   const url = address.href;
   const empty = async () => {
     await sendTo(url, "FLUSHDB");
@@ -66,7 +66,7 @@ export const redisWanted =
 export const findRedis = (): string | undefined => Bun.which("redis-server") ?? undefined;
 
 async function sendTo(url: string, command: string, ...words: string[]): Promise<unknown> {
-  const client = new RedisClient(url, { autoReconnect: false, connectionTimeout: CONNECT_WAIT_MS });
+  const client = new RedisClient(url, { autoReconnect: false, connectionTimeout: connectWaitMs });
   try {
     return (await client.send(command, words)) as unknown;
   } finally {

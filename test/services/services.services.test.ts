@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
 });
 
-const FROZEN_MS = 300;
+const frozenMs = 300;
 
 test("a database is empty, and nobody else's", async () => {
   const [one, other] = [await openDatabase(), await openDatabase()];
@@ -164,5 +164,5 @@ const isSettledSoon = (answer: Promise<unknown>) =>
       () => true,
       () => true,
     ),
-    Bun.sleep(FROZEN_MS).then(() => false),
+    Bun.sleep(frozenMs).then(() => false),
   ]);

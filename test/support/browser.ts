@@ -60,7 +60,7 @@ export async function openBrowser(options: BrowserOptions = {}): Promise<TestBro
 }
 
 /** Who comes next usually comes at once. */
-const LINGER_MS = 2_000;
+const lingerMs = 2_000;
 
 let started: Promise<Browser> | undefined;
 let inside = 0;
@@ -77,7 +77,7 @@ function enterProgram(): Promise<Browser> {
 function leaveProgram(): void {
   inside -= 1;
   if (inside > 0) return;
-  leaving = setTimeout(() => void endProgram(), LINGER_MS);
+  leaving = setTimeout(() => void endProgram(), lingerMs);
   leaving.unref();
 }
 

@@ -106,10 +106,10 @@ const openModel = () =>
   });
 
 /** For those that say nothing. Whoever works must never look like them, however busy the machine is. */
-const TIMEOUT_MS = 2_000;
+const timeoutMs = 2_000;
 
 export const upstream = (name: string, protocol: string, url: string, more = ""): string =>
-  `  ${name}: { protocol: ${protocol}, url: "${url}", key: ${protocol === "openai" ? "sk" : "fd"}-key-000000, timeout_ms: ${TIMEOUT_MS}${more} }`;
+  `  ${name}: { protocol: ${protocol}, url: "${url}", key: ${protocol === "openai" ? "sk" : "fd"}-key-000000, timeout_ms: ${timeoutMs}${more} }`;
 
 export const json = { "Content-Type": "application/json" };
 export const error = (status: number, headers: Readonly<Record<string, string>> = {}): ScriptedAnswer => ({

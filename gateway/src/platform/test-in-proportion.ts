@@ -6,13 +6,13 @@ export function expectInProportion(prepare: (size: number) => () => void, size: 
     const allowedMs = 11 * leastMs(prepare(size)) + 50;
     const tookMs = leastMs(prepare(4 * size));
     // A machine that others use slows down one of the two now and then; the square of the size is there every time.
-    if (tookMs >= allowedMs && tries < TRIES_MAX) continue;
+    if (tookMs >= allowedMs && tries < triesMax) continue;
     expect(tookMs).toBeLessThan(allowedMs);
     return;
   }
 }
 
-const TRIES_MAX = 3;
+const triesMax = 3;
 
 /** The least of some: what others do on this machine only ever makes it longer. */
 const leastMs = (run: () => void): number => Math.min(...[1, 2, 3].map(() => timed(run)));
