@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { failureOf } from "../../gateway/src/ledger/conformance/shared-conformance.ts";
-import { migrate, schemaVersion, versionOf } from "../../gateway/src/stores/sqlite/file/migrations.ts";
+import { migrate, schemaVersion, versionOf } from "../../gateway/src/stores/sqlite/schema/migrate.ts";
 import { takeServerLock } from "../../gateway/src/stores/sqlite/file/server-lock.ts";
 import { openGatewayProcess } from "../support/gateway-process.ts";
 import { takeWriteLock } from "../support/write-lock.ts";

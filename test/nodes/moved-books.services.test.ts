@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Balance } from "../../client/src/operations.ts";
-import { migrate, schemaVersion } from "../../gateway/src/stores/sqlite/file/migrations.ts";
+import { migrate, schemaVersion } from "../../gateway/src/stores/sqlite/schema/migrate.ts";
 import { openGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
 import { runTollgate, type Ran } from "../support/run-tollgate.ts";
 import { openSandboxProgram, type SandboxControl } from "../support/sandbox.ts";

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { schemaVersion } from "../../gateway/src/stores/sqlite/file/migrations.ts";
+import { schemaVersion } from "../../gateway/src/stores/sqlite/schema/migrate.ts";
 import { projectFolder } from "../support/project-folder.ts";
 import { runProgram, runTollgate, type Ran } from "../support/run-tollgate.ts";
 

@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { migrate, schemaVersion } from "../../gateway/src/stores/sqlite/file/migrations.ts";
+import { migrate, schemaVersion } from "../../gateway/src/stores/sqlite/schema/migrate.ts";
 import { projectFolder } from "../support/project-folder.ts";
 import { runProgram, runTollgate } from "../support/run-tollgate.ts";
 import { until } from "../support/until.ts";

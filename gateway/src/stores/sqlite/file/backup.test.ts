@@ -18,7 +18,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Store } from "../../../store/store.ts";
 import { backUp, restore as restoreUnder } from "./backup.ts";
-import { migrate, schemaVersion } from "./migrations.ts";
+import { migrate, schemaVersion } from "../schema/migrate.ts";
 import { closeForMove, markArrived } from "./moved-mark.ts";
 import { openSqliteStore } from "../sqlite-store.ts";
 

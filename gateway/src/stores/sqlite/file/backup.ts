@@ -11,7 +11,7 @@ import {
   statSync,
 } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { schemaVersion, versionOf } from "./migrations.ts";
+import { schemaVersion, versionOf } from "../schema/migrate.ts";
 import { namingFile } from "./database.ts";
 import { findSecret } from "../installation-rows.ts";
 import { checkNotMoved, readMovedMark } from "./moved-mark.ts";

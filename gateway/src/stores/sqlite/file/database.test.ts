@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { namingFile } from "./database.ts";
-import { migrate, schemaVersion } from "./migrations.ts";
+import { migrate, schemaVersion } from "../schema/migrate.ts";
 import { takeServerLock } from "./server-lock.ts";
 import { sqlitePlace } from "../sqlite-place.ts";
 import { openSqliteStore } from "../sqlite-store.ts";

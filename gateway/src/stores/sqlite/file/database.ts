@@ -2,7 +2,7 @@ import { Database, SQLiteError } from "bun:sqlite";
 import { dirname } from "node:path";
 import type { OpeningEvents } from "../../data-place.ts";
 import { isBusy } from "./failures.ts";
-import { isOfEarlierVersion, migrate, versionOf } from "./migrations.ts";
+import { isOfEarlierVersion, migrate, versionOf } from "../schema/migrate.ts";
 import { closeFiles, makePrivate, openPrivateFolder } from "./private-files.ts";
 
 /** While opening, another process may be migrating the same file; wait for it. */

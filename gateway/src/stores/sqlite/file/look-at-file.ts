@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import type { SeenData } from "../../../store/seen-data.ts";
 import { namingFile } from "./database.ts";
 import { findSecret } from "../installation-rows.ts";
-import { knownVersionOf, schemaVersion } from "./migrations.ts";
+import { knownVersionOf, schemaVersion } from "../schema/migrate.ts";
 import { checkNotMoved } from "./moved-mark.ts";
 
 /** Undefined for a file in which nothing was begun yet; throws why it cannot be used. */

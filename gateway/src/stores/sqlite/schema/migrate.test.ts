@@ -6,8 +6,8 @@ import { dirname, join } from "node:path";
 import type { Store } from "../../../store/store.ts";
 import { createTerms } from "../../../prices/terms.ts";
 import { readUsage, type UsageFigures } from "../../../usage/usage-report.ts";
-import { openDatabase } from "./database.ts";
-import { migrate, schemaVersion, versionOf } from "./migrations.ts";
+import { openDatabase } from "../file/database.ts";
+import { migrate, schemaVersion, versionOf } from "./migrate.ts";
 import { openSqliteStore } from "../sqlite-store.ts";
 
 const terms = createTerms("sold", undefined, { units: 1_000_000n });
@@ -59,7 +59,7 @@ describe("the schema", () => {
 
   test("programs that open a fresh folder at the same moment all succeed", async () => {
     const path = newPath();
-    const program = `import { openDatabase } from ${JSON.stringify(join(import.meta.dir, "database.ts"))};
+    const program = `import { openDatabase } from ${JSON.stringify(join(import.meta.dir, "../file/database.ts"))};
       openDatabase(process.argv[1]).close();`;
     const children = Array.from({ length: 6 }, () =>
       Bun.spawn([process.execPath, "-e", program, path], { stderr: "pipe" }),
