@@ -177,10 +177,10 @@ export const mutants = [
   },
   {
     name: "nodes: the schema is changed under nodes that serve",
-    file: `${postgres}/server/migrations.ts`,
+    file: `${postgres}/schema/migrate.ts`,
     find: "if (version > 0) await endRuns(query, runs);",
     replace: "void runs;",
-    tests: [`${postgres}/server/migrations.services.test.ts`],
+    tests: [`${postgres}/schema/migrate.services.test.ts`],
     only: "under a node that serves nothing is changed",
   },
   {

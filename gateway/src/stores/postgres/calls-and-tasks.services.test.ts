@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { openTestDatabase } from "../../../../test/services/postgres.ts";
 import { openDatabase, type Database } from "./server/database.ts";
-import { migrate } from "./server/migrations.ts";
+import { migrate } from "./schema/migrate.ts";
 import { createPostgresCalls } from "./postgres-calls.ts";
 import { createPostgresTasks } from "./postgres-tasks.ts";
 import type { Query } from "./server/query.ts";

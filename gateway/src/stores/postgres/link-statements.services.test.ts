@@ -3,7 +3,7 @@ import { openTestDatabase } from "../../../../test/services/postgres.ts";
 import { attemptOf } from "../../links/test-link-attempt.ts";
 import { middayMs } from "../../ledger/conformance/shared-conformance.ts";
 import { openDatabase, type Database } from "./server/database.ts";
-import { migrate } from "./server/migrations.ts";
+import { migrate } from "./schema/migrate.ts";
 import { createPostgresLinks } from "./postgres-links.ts";
 import type { Query } from "./server/query.ts";
 

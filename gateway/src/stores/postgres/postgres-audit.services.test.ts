@@ -11,7 +11,7 @@ import { openSqliteStore } from "../sqlite/sqlite-store.ts";
 import { corruptions } from "./test-audit-corruptions.ts";
 import { promises, references } from "./audit-promises.ts";
 import { openDatabase } from "./server/database.ts";
-import { migrate } from "./server/migrations.ts";
+import { migrate } from "./schema/migrate.ts";
 import { insertBooks } from "./server/new-books.ts";
 import { createPostgresAuditor } from "./postgres-audit.ts";
 

@@ -3,7 +3,7 @@ import type { DataPlace } from "../data-place.ts";
 import { openDatabase, type Database } from "./server/database.ts";
 import { isUnreached } from "./server/failures.ts";
 import { findSecret } from "./installation-rows.ts";
-import { hasSchema, lookAtSchema } from "./server/migrations.ts";
+import { hasSchema, lookAtSchema } from "./schema/migrate.ts";
 import { openPostgresStore } from "./postgres-store.ts";
 import { messageOf } from "../../platform/error-message.ts";
 

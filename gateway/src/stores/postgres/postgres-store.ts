@@ -5,7 +5,7 @@ import { TransitMap } from "../../platform/transit-map.ts";
 import type { OpeningEvents } from "../data-place.ts";
 import { openDatabase } from "./server/database.ts";
 import { claimSecret, findSecret } from "./installation-rows.ts";
-import { checkVersion, migrate } from "./server/migrations.ts";
+import { checkVersion, migrate } from "./schema/migrate.ts";
 import { createPostgresAccounts } from "./postgres-accounts.ts";
 import { createPostgresApprovals } from "./postgres-approvals.ts";
 import { createPostgresAuditor } from "./postgres-audit.ts";

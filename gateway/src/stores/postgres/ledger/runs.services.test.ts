@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { openTestDatabase } from "../../../../../test/services/postgres.ts";
 import { openDatabase, type Database } from "../server/database.ts";
-import { migrate } from "../server/migrations.ts";
+import { migrate } from "../schema/migrate.ts";
 import { createRuns, type Runs } from "./runs.ts";
 
 const deadAfterMs = 15_000;

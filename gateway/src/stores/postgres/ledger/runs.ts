@@ -1,5 +1,5 @@
 import type { Database } from "../server/database.ts";
-import { checkVersion } from "../server/migrations.ts";
+import { checkVersion } from "../schema/migrate.ts";
 import { jsonOf } from "../server/json-rows.ts";
 import type { Query } from "../server/query.ts";
 

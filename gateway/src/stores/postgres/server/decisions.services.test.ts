@@ -5,7 +5,7 @@ import { afterEach, expect, test } from "bun:test";
 import { openTestDatabase } from "../../../../../test/services/postgres.ts";
 import { createTerms } from "../../../prices/terms.ts";
 import { openDatabase, type Decision, type Write } from "./database.ts";
-import { migrate } from "./migrations.ts";
+import { migrate } from "../schema/migrate.ts";
 import { openPostgresStore } from "../postgres-store.ts";
 
 const cleanUps: (() => unknown)[] = [];

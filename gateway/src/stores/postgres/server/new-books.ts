@@ -3,7 +3,7 @@ import type { MovedRows, NewBooks, OldBooks, TableRows } from "../../move-books.
 import { openDatabase, type Database } from "./database.ts";
 import { claimSecretIn } from "../installation-rows.ts";
 import { hexOf, jsonOf } from "./json-rows.ts";
-import { migrate } from "./migrations.ts";
+import { migrate } from "../schema/migrate.ts";
 import { auditBooks } from "../postgres-audit.ts";
 import { naming } from "../postgres-place.ts";
 import { deadAfterUsualMs } from "../ledger/runs.ts";

@@ -2,8 +2,9 @@ import { SQL } from "bun";
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { openTestDatabase, type TestDatabase } from "../../../../../test/services/postgres.ts";
 import { openNode } from "../../../../../test/services/postgres-nodes.ts";
-import { openDatabase, type Database } from "./database.ts";
-import { migrate, migrations } from "./migrations.ts";
+import { openDatabase, type Database } from "../server/database.ts";
+import { migrate } from "./migrate.ts";
+import { migrations } from "./migrations.ts";
 import { auditBooks } from "../postgres-audit.ts";
 import { postgresPlace } from "../postgres-place.ts";
 
