@@ -23,9 +23,8 @@ export const mutants = [
   {
     name: "the rest of a body that was refused is the next request",
     file: "gateway/src/host/http/http-connection.ts",
-    find: "if (this.#closes || !this.#isBodyArriving()) this.#next();",
-    replace:
-      "if (this.#bodyLeft > 0) this.#bodyLeft = 0;\n    if (this.#closes || !this.#isBodyArriving()) this.#next();",
+    find: "if (this.#closes || this.#body?.isArriving !== true) this.#next();",
+    replace: "if (this.#closes || this.#body?.isArriving !== true || this.#body.bytesLeft > 0) this.#next();",
     tests: ["test/bad-inputs/bodies.test.ts"],
   },
   {
@@ -38,7 +37,7 @@ export const mutants = [
   {
     name: "a body that nobody reads is kept",
     file: "gateway/src/host/http/http-connection.ts",
-    find: "else if (this.#body && !this.#body.isWanted && this.#body.keptBytes > aheadBytesMax) this.#pause();",
+    find: "else if (!body.isWanted && body.keptBytes > aheadBytesMax) this.#pause();",
     replace: "",
     tests: ["gateway/src/host/http/http-connection.test.ts"],
   },
@@ -59,8 +58,8 @@ export const mutants = [
   {
     name: "chunks that are none are nobody's business where the body is not read",
     file: "gateway/src/host/http/http-connection.ts",
-    find: "chunks?.isMalformed !== true",
-    replace: "true",
+    find: "body.isMalformed ? { ...head, fault: notHttp } : head",
+    replace: "head",
     tests: ["test/bad-inputs/wire.test.ts"],
   },
   {
@@ -87,8 +86,8 @@ export const mutants = [
   {
     name: "a call that does not read its body is ended to make room for a connection",
     file: "gateway/src/host/http/http-connection.ts",
-    find: " && this.#body?.isWanted === true",
-    replace: "",
+    find: " && body.isWanted;",
+    replace: ";",
     tests: ["gateway/src/host/listen.test.ts"],
   },
   {

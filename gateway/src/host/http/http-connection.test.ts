@@ -6,7 +6,8 @@ import type { HttpRequest } from "../../platform/http-request.ts";
 import type { PacedBody } from "../../platform/paced-body.ts";
 import type { Reply } from "../../platform/reply.ts";
 import { createListen } from "../listen.ts";
-import { HttpConnection, type ConnectionHost, type PeerSocket } from "./http-connection.ts";
+import { HttpConnection, type ConnectionHost } from "./http-connection.ts";
+import type { PeerSocket } from "./peer-socket.ts";
 
 const reply = (body: Reply["body"], more: Partial<Reply> = {}): Reply => ({
   status: 200,

@@ -1,11 +1,12 @@
 import { partOf } from "../../platform/buffer-part.ts";
-import { ChunkedBody } from "../../platform/chunked-body.ts";
 import { passedBytesMax, type Fault, type HttpRequest } from "../../platform/http-request.ts";
 import type { PacedBody, Reader } from "../../platform/paced-body.ts";
 import type { Peer } from "../../platform/peer.ts";
 import { isPaced, type Reply } from "../../platform/reply.ts";
 import { ArrivedRequest } from "./arrived-request.ts";
+import { headEndIn, notHttp } from "./head-end.ts";
 import { readPage } from "./page-body.ts";
+import type { PeerSocket } from "./peer-socket.ts";
 import { hasNoBody, linesOf, statusLine } from "./reply-head.ts";
 import { RequestBody } from "./request-body.ts";
 import { faultyHead, readRequestHead, type RequestHead } from "./request-head.ts";
@@ -28,30 +29,26 @@ export interface ConnectionHost {
   readonly onBug: (error: unknown, requestId?: string) => void;
 }
 
-/** What the listener needs of a socket. */
-export interface PeerSocket {
-  readonly remoteAddress: string;
-  write(bytes: string | Uint8Array, byteOffset?: number, byteLength?: number): number;
-  pause(): void;
-  resume(): void;
-  /** Says that nothing more comes, and still hears what the other side says. */
-  shutdown(): void;
-  /** Lets go of it. What was sent is still delivered. */
-  end(): void;
-  /** Breaks it: what was sent is lost, and the other side is told so. */
-  terminate(): void;
-}
-
-/** As much as Node takes; a head without end must not fill the memory. */
-const headBytesMax = 16 * 1024;
-/** What comes before anybody asks for it waits at the other side, beyond this. */
+/** Bytes that nobody has asked for yet are kept up to this; more of them wait at the other side. */
 const aheadBytesMax = 256 * 1024;
+/** The rest of an answered request is let pass for no longer than this, however steadily it comes. */
 const passingSeconds = 300;
-/** What is closed while its client still sends is broken to it, with the answer: so the rest is heard for a while. */
+/** A client that still sends when its connection is closed loses the answer: so what it sends is heard for a while. */
 const lingerSeconds = 5;
 
-/** Nothing asked; being answered; the answer on its way; its request's rest let pass; the last word said; nobody there. */
-type Phase = "waiting" | "working" | "answering" | "passing" | "ending" | "gone";
+type Phase =
+  /** Nothing is asked. */
+  | "waiting"
+  /** A request is being answered. */
+  | "working"
+  /** Its answer is on its way. */
+  | "answering"
+  /** The answer has left, and the rest of its request is let pass. */
+  | "passing"
+  /** The last word is said. */
+  | "ending"
+  /** Nobody is there. */
+  | "gone";
 
 /**
  * One connection of a caller's. Requests come in one after the other, and each is answered before the next is looked at.
@@ -74,17 +71,13 @@ export class HttpConnection implements Peer, Reader {
   #isPaused = false;
 
   #request: ArrivedRequest | undefined;
+  /** The body of the request, where it was not there with the head. */
   #body: RequestBody | undefined;
-  /** What is still to come of a body that told its length. */
-  #bodyLeft = 0;
-  #chunks: ChunkedBody | undefined;
   #awaitsContinue = false;
   #passedBytes = 0;
 
   #closes = false;
   #stream: PacedBody | undefined;
-  #isChunked = false;
-  #headToSend = "";
 
   constructor(host: ConnectionHost, socket: PeerSocket) {
     this.#host = host;
@@ -117,8 +110,9 @@ export class HttpConnection implements Peer, Reader {
       this.#pass(piece.length);
       return;
     }
-    if (this.#isBodyArriving()) {
-      this.#takeBody(piece);
+    const body = this.#body;
+    if (body?.isArriving === true) {
+      this.#takeBody(body, piece);
       return;
     }
     this.#ahead = this.#ahead ? Buffer.concat([this.#ahead, piece]) : piece;
@@ -186,70 +180,26 @@ export class HttpConnection implements Peer, Reader {
     this.#resume();
   }
 
-  /** The next piece of a streamed answer; the first takes the head along, also when it is empty. */
+  /** The next piece of a streamed answer. */
   send(piece: Uint8Array | string): Promise<void> | undefined {
     if (this.#phase !== "answering") throw new Error(leftUs);
-    const head = this.#headToSend;
-    this.#headToSend = "";
-    // A chunk of no length would end the body.
-    if (this.#isChunked && piece.length > 0) this.#writer.writeChunk(piece, head);
-    else {
-      if (head !== "") this.#writer.write(head);
-      if (piece.length > 0) this.#writer.write(piece);
-    }
+    this.#writer.writePiece(piece);
     return this.#writer.taken();
   }
 
-  /** Only an answer that its caller does not take is broken off. */
-  #giveUp(): void {
-    if (this.#phase === "waiting") this.#end();
-    else if (this.#phase === "answering") this.terminate();
-    else this.letGo();
-  }
-
-  #patienceSeconds(): number | undefined {
-    switch (this.#phase) {
-      case "ending":
-        return lingerSeconds;
-      case "waiting":
-      case "passing":
-        return this.#host.idleSeconds;
-      case "answering":
-        if (!this.#writer.isBehind) return undefined;
-        return this.#stream ? this.#host.stalledSeconds : this.#host.idleSeconds;
-      case "working":
-      case "gone":
-        return undefined;
-    }
-  }
-
-  /** Its answer has left, and what still comes is thrown away. */
-  #isPassing(): boolean {
-    return this.#phase === "passing" || this.#phase === "ending";
-  }
-
-  /** A call that does not read its body may be at work. */
-  #awaitsBody(): boolean {
-    return this.#phase === "working" && this.#isBodyArriving() && this.#body?.isWanted === true;
-  }
-
-  /** Only the last bytes are new: a head may come byte by byte. */
   #readHead(newBytes: number): void {
     let bytes = this.#ahead;
     // Some clients send an empty line of their own behind a body.
     while (bytes?.[0] === CR && bytes[1] === LF) bytes = bytes.subarray(2);
     this.#ahead = bytes;
     if (!bytes) return;
-    const from = Math.max(0, bytes.length - newBytes - 3);
-    const end = bytes.indexOf(blankLine, from);
-    if (end > headBytesMax || (end === -1 && bytes.length > headBytesMax)) this.#refuse(headTooLarge);
-    else if (end === -1) {
-      if (!isHeadSoFar(bytes, from)) this.#refuse(notHttp);
-    } else {
+    const end = headEndIn(bytes, newBytes);
+    if (end === undefined) return;
+    if (typeof end === "number") {
       const head = readRequestHead(bytes.toString("latin1", 0, end + 2));
       if (head) this.#begin(head, bytes, end + 4);
       else this.#refuse(notHttp);
-    }
+    } else this.#refuse(end);
   }
 
   #begin(head: RequestHead, bytes: Buffer, bodyStart: number): void {
@@ -266,15 +216,12 @@ export class HttpConnection implements Peer, Reader {
       return;
     }
     this.#ahead = undefined;
-    this.#body = new RequestBody(this);
-    this.#bodyLeft = contentLength;
-    const chunks = chunked ? new ChunkedBody() : undefined;
-    this.#chunks = chunks;
+    const body = new RequestBody(this, head);
+    this.#body = body;
     this.#awaitsContinue = head.awaitsContinue && bytes.length === bodyStart;
-    if (bodyStart < bytes.length) this.#takeBody(bytes.subarray(bodyStart));
+    if (bodyStart < bytes.length) this.#takeBody(body, bytes.subarray(bodyStart));
     // Not every call reads its body, so nobody else may notice.
-    const isHttp = chunks?.isMalformed !== true;
-    this.#work(new ArrivedRequest(isHttp ? head : { ...head, fault: notHttp }, undefined, this.#body));
+    this.#work(new ArrivedRequest(body.isMalformed ? { ...head, fault: notHttp } : head, undefined, body));
   }
 
   #work(request: ArrivedRequest): void {
@@ -296,44 +243,21 @@ export class HttpConnection implements Peer, Reader {
     this.#answer(internalError(requestId), request);
   }
 
-  #isBodyArriving(): boolean {
-    return this.#bodyLeft > 0 || this.#chunks !== undefined;
-  }
-
-  #takeBody(piece: Buffer): void {
+  #takeBody(body: RequestBody, piece: Buffer): void {
     this.#awaitsContinue = false;
-    const data = this.#chunks ? this.#takeChunks(this.#chunks, piece) : this.#takeLength(piece);
-    if (this.#phase === "working") this.#body?.push(data);
+    const data = body.take(piece);
+    this.#ahead = body.excess;
+    // Nobody knows where the next request would begin.
+    if (body.isMalformed) this.#closes = true;
+    if (this.#phase === "working") body.push(data);
     else this.#pass(data.length);
-    if (!this.#isBodyArriving()) {
-      this.#body?.end();
+    if (!body.isArriving) {
+      body.end();
       if (this.#phase === "passing") this.#next();
-    } else if (this.#body && !this.#body.isWanted && this.#body.keptBytes > aheadBytesMax) this.#pause();
+    } else if (!body.isWanted && body.keptBytes > aheadBytesMax) this.#pause();
   }
 
-  #takeLength(piece: Buffer): Buffer {
-    const taken = Math.min(piece.length, this.#bodyLeft);
-    this.#bodyLeft -= taken;
-    if (taken === piece.length) return piece;
-    this.#ahead = piece.subarray(taken);
-    return piece.subarray(0, taken);
-  }
-
-  #takeChunks(chunks: ChunkedBody, piece: Buffer): Buffer {
-    const data = chunks.take(piece);
-    if (chunks.isMalformed) {
-      // Whoever reads it hears that it broke off, and nobody knows where the next request would begin.
-      this.#closes = true;
-      this.#chunks = undefined;
-      this.#body?.breakOff();
-    } else if (chunks.hasEnded) {
-      this.#chunks = undefined;
-      if (chunks.excessBytes > 0) this.#ahead = piece.subarray(piece.length - chunks.excessBytes);
-    }
-    return data;
-  }
-
-  /** Nobody reads what is left of a request that was answered. Whoever sends it has not read the answer by that. */
+  /** Nobody reads what is left of a request that was answered. To send it does not mean that the answer was read. */
   #pass(bytes: number): void {
     if (this.#isPassing()) this.#quietSeconds = 0;
     this.#passedBytes += bytes;
@@ -379,24 +303,18 @@ export class HttpConnection implements Peer, Reader {
   }
 
   #sendWhole(start: string, body: string | Uint8Array, head: RequestHead): void {
-    const text = `${start}${this.#connectionLine(head)}${this.#host.dateLine}\r\n`;
-    if (typeof body === "string") this.#writer.write(text + body);
-    else if (body.length <= joinedBytesMax) {
-      this.#writer.write(Buffer.concat([Buffer.from(text), body]));
-    } else {
-      this.#writer.write(text);
-      this.#writer.write(body);
-    }
+    this.#writer.writeWhole(`${start}${this.#connectionLine(head)}${this.#host.dateLine}\r\n`, body);
     if (!this.#writer.isBehind) this.#answered();
   }
 
   #sendStream(start: string, body: PacedBody, head: RequestHead): void {
     // Where nothing else frames it, a body goes on to the connection's end.
-    this.#isChunked = !head.isHttp10;
+    const isChunked = !head.isHttp10;
     this.#closes ||= head.isHttp10;
     this.#stream = body;
-    const framing = this.#isChunked ? "transfer-encoding: chunked\r\n" : "";
-    this.#headToSend = `${start}${framing}${this.#connectionLine(head)}${this.#host.dateLine}\r\n`;
+    const framing = isChunked ? "transfer-encoding: chunked\r\n" : "";
+    const text = `${start}${framing}${this.#connectionLine(head)}${this.#host.dateLine}\r\n`;
+    this.#writer.beginPieces(text, isChunked);
     this.#writeStream(body).catch((error: unknown) => this.#breakOff(error));
   }
 
@@ -405,8 +323,7 @@ export class HttpConnection implements Peer, Reader {
     await this.#writer.taken();
     if (this.#stream !== body) return;
     this.#stream = undefined;
-    this.#writer.write(this.#headToSend + (this.#isChunked ? "0\r\n\r\n" : ""));
-    this.#headToSend = "";
+    this.#writer.endPieces();
     if (!this.#writer.isBehind) this.#answered();
   }
 
@@ -417,9 +334,11 @@ export class HttpConnection implements Peer, Reader {
     this.terminate();
   }
 
-  /** Decided at last: by then it is known whether we stop, and whether the rest of the request can be let pass. */
+  /** Decided as late as can be: by then it is known whether we stop, and whether the rest of the request can be let pass. */
   #connectionLine(head: RequestHead): string {
-    const isRestUnsure = this.#isBodyArriving() && (this.#awaitsContinue || this.#bodyLeft > passedBytesMax);
+    const body = this.#body;
+    const isRestUnsure =
+      body?.isArriving === true && (this.#awaitsContinue || body.bytesLeft > passedBytesMax);
     this.#closes ||= this.#host.isStopping || isRestUnsure;
     if (this.#closes) return "connection: close\r\n";
     return head.isHttp10 ? "connection: keep-alive\r\n" : "";
@@ -433,7 +352,7 @@ export class HttpConnection implements Peer, Reader {
     this.#passedBytes = 0;
     this.#quietSeconds = 0;
     this.#body?.breakOff();
-    if (this.#closes || !this.#isBodyArriving()) this.#next();
+    if (this.#closes || this.#body?.isArriving !== true) this.#next();
     else {
       this.#phase = "passing";
       this.#resume();
@@ -475,31 +394,48 @@ export class HttpConnection implements Peer, Reader {
     this.#isPaused = false;
     this.#socket.resume();
   }
+
+  /** Only an answer that its caller does not take is broken off. */
+  #giveUp(): void {
+    if (this.#phase === "waiting") this.#end();
+    else if (this.#phase === "answering") this.terminate();
+    else this.letGo();
+  }
+
+  #patienceSeconds(): number | undefined {
+    switch (this.#phase) {
+      case "ending":
+        return lingerSeconds;
+      case "waiting":
+      case "passing":
+        return this.#host.idleSeconds;
+      case "answering":
+        if (!this.#writer.isBehind) return undefined;
+        return this.#stream ? this.#host.stalledSeconds : this.#host.idleSeconds;
+      case "working":
+      case "gone":
+        return undefined;
+    }
+  }
+
+  /** Its answer has left, and what still comes is thrown away. */
+  #isPassing(): boolean {
+    return this.#phase === "passing" || this.#phase === "ending";
+  }
+
+  /** A call that does not read its body may be at work. */
+  #awaitsBody(): boolean {
+    const body = this.#body;
+    return this.#phase === "working" && body?.isArriving === true && body.isWanted;
+  }
 }
 
 const nothing = Buffer.alloc(0);
 const leftUs = "The other side has left.";
-const blankLine = Buffer.from("\r\n\r\n");
 const CR = 0x0d;
 const LF = 0x0a;
 
-/** What is no head is told at once: nobody knows whether more of it will come. */
-function isHeadSoFar(bytes: Buffer, from: number): boolean {
-  for (let at = bytes.indexOf(LF, from); at !== -1; at = bytes.indexOf(LF, at + 1)) {
-    if (bytes[at - 1] !== CR) return false;
-  }
-  return true;
-}
-
 const copiedBytesMax = 4_096;
-/** One copy costs less than a second way into the kernel. */
-const joinedBytesMax = 64 * 1024;
-
-const notHttp: Fault = { code: "invalid_parameters", message: "the request is not valid HTTP/1.1" };
-const headTooLarge: Fault = {
-  code: "headers_too_large",
-  message: `the head of the request is larger than ${headBytesMax / 1024} KiB`,
-};
 
 const internalError = (requestId: string): Reply => ({
   status: 500,

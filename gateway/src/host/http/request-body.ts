@@ -1,3 +1,6 @@
+import { ChunkedBody } from "../../platform/chunked-body.ts";
+import type { RequestHead } from "./request-head.ts";
+
 /** Where a body comes from. */
 interface Source {
   /** Somebody wants more of it. */
@@ -7,15 +10,36 @@ interface Source {
 /** A body that was not there with its head, as it arrives. What nobody asked for yet is kept, and its source told to wait. */
 export class RequestBody implements AsyncIterable<Uint8Array> {
   keptBytes = 0;
+  /** What came behind its end, and begins the next request. */
+  excess: Buffer | undefined;
+  /** What should be its chunks is none, so nobody can tell where it ends. */
+  isMalformed = false;
 
+  /** What is still to come, where its length was told. */
+  #bytesLeft: number;
+  /** What is still to come, where it was not. */
+  #chunks: ChunkedBody | undefined;
+  /** As its reader sees it. */
   #state: "arriving" | "whole" | "broken" = "arriving";
   #pieces: Uint8Array[] = [];
   #waiting: PromiseWithResolvers<void> | undefined;
   #isReadWhole = false;
   readonly #source: Source;
 
-  constructor(source: Source) {
+  constructor(source: Source, { contentLength, chunked }: RequestHead) {
     this.#source = source;
+    this.#bytesLeft = contentLength;
+    this.#chunks = chunked ? new ChunkedBody() : undefined;
+  }
+
+  /** Its end is still to come, whether or not anybody reads it. */
+  get isArriving(): boolean {
+    return this.#bytesLeft > 0 || this.#chunks !== undefined;
+  }
+
+  /** None where its length was not told. */
+  get bytesLeft(): number {
+    return this.#bytesLeft;
   }
 
   /** Somebody waits for more. */
@@ -23,6 +47,12 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
     return this.#isReadWhole || this.#waiting !== undefined;
   }
 
+  /** The body's own bytes in a piece of the line. */
+  take(piece: Buffer): Buffer {
+    return this.#chunks ? this.#takeChunks(this.#chunks, piece) : this.#takeLength(piece);
+  }
+
+  /** Keeps these for whoever reads. */
   push(piece: Uint8Array): void {
     if (this.#state !== "arriving" || piece.length === 0) return;
     this.#pieces.push(piece);
@@ -60,6 +90,27 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
       if (this.#state === "whole" && this.#pieces.length === 0) return;
       if (this.#pieces.length === 0) await this.#more();
     }
+  }
+
+  #takeLength(piece: Buffer): Buffer {
+    const taken = Math.min(piece.length, this.#bytesLeft);
+    this.#bytesLeft -= taken;
+    if (taken === piece.length) return piece;
+    this.excess = piece.subarray(taken);
+    return piece.subarray(0, taken);
+  }
+
+  #takeChunks(chunks: ChunkedBody, piece: Buffer): Buffer {
+    const data = chunks.take(piece);
+    if (chunks.isMalformed) {
+      this.isMalformed = true;
+      this.#chunks = undefined;
+      this.breakOff();
+    } else if (chunks.hasEnded) {
+      this.#chunks = undefined;
+      if (chunks.excessBytes > 0) this.excess = piece.subarray(piece.length - chunks.excessBytes);
+    }
+    return data;
   }
 
   async #more(): Promise<void> {

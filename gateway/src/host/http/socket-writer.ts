@@ -1,22 +1,22 @@
-/** What takes bytes, and says how many it took, or less than none when nobody is there. */
-interface Sink {
-  write(bytes: string | Uint8Array, byteOffset?: number, byteLength?: number): number;
-}
+import type { PeerSocket } from "./peer-socket.ts";
 
 interface Owner {
   /** Nobody is there any more, whether or not the socket says so by itself. */
   readonly terminate: () => void;
 }
 
-/** Writes to one peer, and keeps what the kernel does not take at once. */
+/** Writes answers to one peer, and keeps what the kernel does not take at once. */
 export class SocketWriter {
-  readonly #sink: Sink;
+  readonly #socket: PeerSocket;
   readonly #owner: Owner;
   #unsent: Uint8Array | undefined;
   #behind: PromiseWithResolvers<void> | undefined;
+  /** The head of an answer in pieces, until the first of them takes it along. */
+  #headToWrite = "";
+  #isChunked = false;
 
-  constructor(sink: Sink, owner: Owner) {
-    this.#sink = sink;
+  constructor(socket: PeerSocket, owner: Owner) {
+    this.#socket = socket;
     this.#owner = owner;
   }
 
@@ -28,28 +28,42 @@ export class SocketWriter {
   write(bytes: string | Uint8Array): void {
     if (this.#unsent) this.#unsent = Buffer.concat([this.#unsent, bytesOf(bytes)]);
     else {
-      const written = this.#sink.write(bytes);
+      const written = this.#socket.write(bytes);
       const size = typeof bytes === "string" ? Buffer.byteLength(bytes) : bytes.length;
       if (written < 0) this.#owner.terminate();
       else if (written < size) this.#unsent = bytesOf(bytes).subarray(written);
     }
   }
 
-  /** A piece of a body in chunks, which is not empty. Put together where the last one was, because a stream has hundreds. */
-  writeChunk(piece: string | Uint8Array, before = ""): void {
-    const size = typeof piece === "string" ? Buffer.byteLength(piece) : piece.length;
-    const most = before.length + sizeLineBytesMax + size + 2;
-    const frame = most > scratch.length ? Buffer.allocUnsafe(most) : scratch;
-    if (before !== "") frame.write(before, 0, "latin1");
-    const start = writeSizeLine(frame, before.length, size);
-    if (typeof piece === "string") frame.write(piece, start, "utf8");
-    else frame.set(piece, start);
-    const end = start + size;
-    frame[end] = CR;
-    frame[end + 1] = LF;
-    const written = this.#unsent ? 0 : this.#sink.write(frame, 0, end + 2);
-    if (written < 0) this.#owner.terminate();
-    else if (written < end + 2) this.#keep(Buffer.from(frame.subarray(written, end + 2)));
+  writeWhole(head: string, body: string | Uint8Array): void {
+    if (typeof body === "string") this.write(head + body);
+    else if (body.length <= joinedBytesMax) this.write(Buffer.concat([Buffer.from(head), body]));
+    else {
+      this.write(head);
+      this.write(body);
+    }
+  }
+
+  beginPieces(head: string, isChunked: boolean): void {
+    this.#headToWrite = head;
+    this.#isChunked = isChunked;
+  }
+
+  /** The first one takes the head along, also when it is empty. */
+  writePiece(piece: string | Uint8Array): void {
+    const head = this.#headToWrite;
+    this.#headToWrite = "";
+    // A chunk of no length would end the body.
+    if (this.#isChunked && piece.length > 0) this.#writeChunk(piece, head);
+    else {
+      if (head !== "") this.write(head);
+      if (piece.length > 0) this.write(piece);
+    }
+  }
+
+  endPieces(): void {
+    this.write(this.#headToWrite + (this.#isChunked ? "0\r\n\r\n" : ""));
+    this.#headToWrite = "";
   }
 
   /** Undefined when everything was taken. Fails when the peer leaves. */
@@ -63,7 +77,7 @@ export class SocketWriter {
   drain(): number {
     const bytes = this.#unsent;
     if (!bytes) return 0;
-    const written = this.#sink.write(bytes);
+    const written = this.#socket.write(bytes);
     if (written < 0) {
       this.#owner.terminate();
       return 0;
@@ -84,10 +98,30 @@ export class SocketWriter {
     this.#behind = undefined;
   }
 
+  /** Put together where the last one was, because a stream has hundreds. */
+  #writeChunk(piece: string | Uint8Array, before: string): void {
+    const size = typeof piece === "string" ? Buffer.byteLength(piece) : piece.length;
+    const most = before.length + sizeLineBytesMax + size + 2;
+    const frame = most > scratch.length ? Buffer.allocUnsafe(most) : scratch;
+    if (before !== "") frame.write(before, 0, "latin1");
+    const start = writeSizeLine(frame, before.length, size);
+    if (typeof piece === "string") frame.write(piece, start, "utf8");
+    else frame.set(piece, start);
+    const end = start + size;
+    frame[end] = CR;
+    frame[end + 1] = LF;
+    const written = this.#unsent ? 0 : this.#socket.write(frame, 0, end + 2);
+    if (written < 0) this.#owner.terminate();
+    else if (written < end + 2) this.#keep(Buffer.from(frame.subarray(written, end + 2)));
+  }
+
   #keep(rest: Uint8Array): void {
     this.#unsent = this.#unsent ? Buffer.concat([this.#unsent, rest]) : rest;
   }
 }
+
+/** One copy costs less than a second way into the kernel. */
+const joinedBytesMax = 64 * 1024;
 
 const scratch = Buffer.allocUnsafe(64 * 1024);
 const CR = 0x0d;
