@@ -61,7 +61,7 @@ export const mutants = [
     file: "gateway/src/call/steps/settle.ts",
     find: "const isFree = error instanceof NotWritten;",
     replace: "const isFree = error instanceof Error;",
-    tests: ["test/agents/agent-spending.test.ts"],
+    tests: ["test/agents/agent-ends.test.ts"],
   },
   {
     name: "a call without a usable link is held before it is refused",
