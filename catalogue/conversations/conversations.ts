@@ -9,7 +9,7 @@ import {
 import type { CallInput } from "../../gateway/src/operation/call-input.ts";
 import type { Estimate } from "../../gateway/src/operation/estimate.ts";
 import type { ModelFacts } from "../../gateway/src/operation/price-contract.ts";
-import { readInput, type ConversationInput } from "./conversation-input.ts";
+import { readInput, type ConversationInput } from "./body.ts";
 
 /** Counted against tokens per minute for a caller that sets no limit of its own. */
 const tokensAssumed = 1_024;

@@ -8,7 +8,7 @@ import {
   type JsonObject,
 } from "../../gateway/src/operation/define-operation.ts";
 import type { GoesOn, Reference } from "../../gateway/src/operation/goes-on.ts";
-import { isKeptByVendor } from "./conversation-input.ts";
+import { isKeptByVendor } from "./body.ts";
 
 interface ResponseBody {
   readonly previous_response_id?: string | null | undefined;

@@ -2,7 +2,7 @@
 // and files are shown by members that are looked at. Of any other type nobody knows from here what its vendor reads for it.
 
 import type { JsonObject } from "../../gateway/src/operation/define-operation.ts";
-import type { FoundMedia } from "./conversation-media.ts";
+import type { FoundMedia } from "./media.ts";
 
 /** Where a list has parts or items, each with its type. */
 const partsOf: ReadonlySet<string> = new Set(["content", "system", "output", "input"]);

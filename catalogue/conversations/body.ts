@@ -6,9 +6,9 @@ import {
   isJsonObject,
   type JsonObject,
 } from "../../gateway/src/operation/define-operation.ts";
-import { lookAtText, mayTell, mediaMembers, type FoundMedia } from "./conversation-media.ts";
-import { lookAtPart } from "./conversation-parts.ts";
-import { lookAtTool, lookAtTools, type FoundTools } from "./conversation-tools.ts";
+import { lookAtText, mayTell, mediaMembers, type FoundMedia } from "./media.ts";
+import { lookAtPart } from "./part-types.ts";
+import { lookAtTool, lookAtTools, type FoundTools } from "./tools.ts";
 import { checkDearer, dearerNames, runsDearly } from "./dearer-members.ts";
 
 type Asked = Pick<FoundTools, "comparesNames"> & Pick<FoundMedia, "goesByAddress">;
