@@ -2,13 +2,8 @@ import { defineOperation, z } from "../gateway/src/operation/define-operation.ts
 import type { LimitWord } from "../gateway/src/operation/limit-word.ts";
 import type { ModelFacts } from "../gateway/src/operation/price-contract.ts";
 import { chatCompletion } from "./answers/model-answers.ts";
-import {
-  conversationEstimate,
-  conversations,
-  modelMember,
-  serviceTier,
-  tokensMax,
-} from "./conversations/conversations.ts";
+import { conversations, modelMember, serviceTier, tokensMax } from "./conversations/common.ts";
+import { estimateConversation } from "./conversations/estimate.ts";
 import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
 
 const choicesMax = 128;
@@ -54,7 +49,7 @@ export const chatCompletionsCreate = defineOperation({
     kind: "per_token",
     modelKind: "chat",
     estimate: (input, model) =>
-      conversationEstimate(input, model, {
+      estimateConversation(input, model, {
         dialect: "openai",
         // An upstream may honour either limit, so of two the larger is held.
         outputTokens: Math.max(input.body.max_completion_tokens ?? 0, input.body.max_tokens ?? 0),

@@ -3,7 +3,7 @@
 
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 import { anthropicCount, geminiCount } from "./answers/model-answers.ts";
-import { everyConversation } from "./conversations/conversations.ts";
+import { everyConversation } from "./conversations/common.ts";
 
 /** Whatever can be asked can be counted before. */
 const { bodyBytesMax } = everyConversation;

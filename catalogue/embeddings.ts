@@ -1,5 +1,5 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
-import { conversationTimeoutMs, modelMember } from "./conversations/conversations.ts";
+import { conversationTimeoutMs, modelMember } from "./conversations/common.ts";
 import { checkDearer } from "./conversations/dearer-members.ts";
 import { bodyValuesMax, embeddingInput, type EmbeddingInput } from "./embedding-input.ts";
 import { embeddings } from "./answers/model-answers.ts";

@@ -2,12 +2,8 @@ import { defineOperation, z } from "../gateway/src/operation/define-operation.ts
 import type { CallInput } from "../gateway/src/operation/call-input.ts";
 import type { ModelFacts } from "../gateway/src/operation/price-contract.ts";
 import { generatedContent } from "./answers/model-answers.ts";
-import {
-  conversationEstimate,
-  conversations,
-  serviceTier,
-  tokensMax,
-} from "./conversations/conversations.ts";
+import { conversations, serviceTier, tokensMax } from "./conversations/common.ts";
+import { estimateConversation } from "./conversations/estimate.ts";
 import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
 
 const choicesMax = 8;
@@ -70,7 +66,7 @@ const common = {
       model: ModelFacts,
     ) => {
       const config = input.body.generationConfig ?? input.body.generation_config;
-      return conversationEstimate(input, model, {
+      return estimateConversation(input, model, {
         dialect: "gemini",
         outputTokens: config?.maxOutputTokens ?? config?.max_output_tokens ?? 0,
         limitedBy: limitMember(input.body),

@@ -1,14 +1,14 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 import { message } from "./answers/model-answers.ts";
 import {
-  conversationEstimate,
   conversations,
   inferenceGeo,
   modelMember,
   serviceTier,
   speed,
   tokensMax,
-} from "./conversations/conversations.ts";
+} from "./conversations/common.ts";
+import { estimateConversation } from "./conversations/estimate.ts";
 import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
 
 const messagesBody = z.looseObject({
@@ -50,7 +50,7 @@ export const messagesCreate = defineOperation({
     modelKind: "chat",
     estimate: (input, model) => {
       const { max_tokens: outputTokens } = input.body;
-      const estimate = conversationEstimate(input, model, {
+      const estimate = estimateConversation(input, model, {
         dialect: "anthropic",
         outputTokens,
         limitedBy: "max_tokens",

@@ -1,12 +1,7 @@
 import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
 import { modelResponse } from "./answers/model-answers.ts";
-import {
-  conversationEstimate,
-  everyConversation,
-  modelMember,
-  serviceTier,
-  tokensMax,
-} from "./conversations/conversations.ts";
+import { everyConversation, modelMember, serviceTier, tokensMax } from "./conversations/common.ts";
+import { estimateConversation } from "./conversations/estimate.ts";
 import { keptResponses } from "./conversations/kept-responses.ts";
 import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
 
@@ -40,7 +35,7 @@ export const responsesCreate = defineOperation({
     kind: "per_token",
     modelKind: "chat",
     estimate: (input, model) =>
-      conversationEstimate(input, model, {
+      estimateConversation(input, model, {
         dialect: "openai",
         outputTokens: input.body.max_output_tokens ?? 0,
         limitedBy: "max_output_tokens",

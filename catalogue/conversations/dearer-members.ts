@@ -1,5 +1,5 @@
-// Members by which a vendor, or a router that speaks like one, does more than was priced: it asks another model, runs tools
-// that it bills by use, or writes more than was held or is ever seen. All that are known stand here, each with why.
+// Members that make a vendor, or a router that speaks like one, do more than was priced: ask another model, run tools that are
+// billed by use, or write more than was held. All that are known stand here, each with the reason that callers are told.
 
 import {
   DecidingNames,
@@ -10,9 +10,9 @@ import {
 
 interface DearerMember {
   readonly why: string;
-  /** It has tools run, so it may pass where the operator bears what those cost. */
+  /** The vendor runs tools for it, so it may pass where the operator bears what tools cost. */
   readonly runsTools?: true;
-  /** What asks for nothing, besides null, false and an empty list. */
+  /** Values that ask for nothing, besides null, false and an empty list. */
   readonly isHarmless?: (value: unknown, body: JsonObject) => boolean;
 }
 
@@ -88,7 +88,7 @@ const declared: Readonly<Record<string, DearerMember>> = {
     isHarmless: (value) => isJsonObject(value) && areOff(value, /search|scrap/iu),
   },
   enable_search: { why: "it has the web searched, which is billed by use", runsTools: true },
-  // Hunyuan's words and Baichuan's for the same.
+  // The same in the words of Hunyuan and of Baichuan.
   enable_enhancement: { why: "it has the web searched, which is billed by use", runsTools: true },
   force_search_enhancement: { why: "it has the web searched, which is billed by use", runsTools: true },
   enable_deep_search: { why: "it has the web searched often, which is billed by use", runsTools: true },
@@ -103,7 +103,7 @@ function isN(value: unknown, { n }: JsonObject): boolean {
   return value === (n ?? 1);
 }
 
-/** In whichever letters: none of those that bear such a name switches anything on. */
+/** Whether no member with such a name, in whichever letters, switches anything on. */
 function areOff(members: JsonObject, names: RegExp): boolean {
   return Object.entries(members).every(
     ([name, value]) => !names.test(name) || value === false || value === "off" || value === null,
@@ -112,18 +112,18 @@ function areOff(members: JsonObject, names: RegExp): boolean {
 
 const byName: ReadonlyMap<string, DearerMember> = new Map(Object.entries(declared));
 
-/** A body within the body never leaves, so none of these can hide there; it must not leave in other letters either. */
+/** `extra_body` is never sent on, so none of these can hide in it; in other letters it would be sent, so that is refused. */
 export const dearerNames: readonly string[] = [...Object.keys(declared), "extra_body"];
 const inAnyLetters = new DecidingNames(dearerNames);
 
-/** Whether a member has tools run. Refuses one that costs more in another way, for no operator could allow that. */
-export function runsDearly(name: string, members: JsonObject): boolean {
+/** Whether the vendor runs tools for a member. Refuses one that costs more in another way, which no operator can allow. */
+export function runsTools(name: string, members: JsonObject): boolean {
   const member = dearerOf(name, members);
   if (member && member.runsTools !== true) refuseDearer(name, member);
   return member !== undefined;
 }
 
-/** Refuses whatever costs more, tools included. */
+/** Refuses every member that costs more, tools included. */
 export function checkDearer(members: JsonObject, path = ""): void {
   for (const name in members) {
     inAnyLetters.check(name);
@@ -132,7 +132,7 @@ export function checkDearer(members: JsonObject, path = ""): void {
   }
 }
 
-/** Undefined for a member that asks for nothing of the kind. */
+/** Undefined for a member that costs no more as it is given. */
 function dearerOf(name: string, members: JsonObject): DearerMember | undefined {
   const member = byName.get(name);
   if (!member) return undefined;

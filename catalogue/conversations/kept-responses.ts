@@ -1,5 +1,5 @@
 // What a response goes on with that OpenAI has kept: an earlier response, or items of one. Conversations, stored prompts and
-// files are not among it: nobody can make one here, so they are the operator's, who has told of them.
+// files are left out: no caller can make one here, so those that exist are the operator's, given to callers on purpose.
 
 import type { CallInput } from "../../gateway/src/operation/call-input.ts";
 import {
@@ -8,7 +8,7 @@ import {
   type JsonObject,
 } from "../../gateway/src/operation/define-operation.ts";
 import type { GoesOn, Reference } from "../../gateway/src/operation/goes-on.ts";
-import { isKeptByVendor } from "./body.ts";
+import { isKeptByVendor } from "./kept-items.ts";
 
 interface ResponseBody {
   readonly previous_response_id?: string | null | undefined;
@@ -34,7 +34,7 @@ export const keptResponses: GoesOn<Pick<CallInput<unknown, ResponseBody>, "body"
         },
 };
 
-/** An item is named by its id alone, with or without saying so, or by one of which the rest is kept. */
+/** An item that is only its id, whether it says so or not, or one whose content OpenAI has kept. */
 function isReference(item: unknown): item is JsonObject {
   if (!isJsonObject(item)) return false;
   const { type, role } = item;

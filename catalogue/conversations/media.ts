@@ -1,29 +1,63 @@
-// Images, recordings, films and files in a conversation, in whichever dialect: how many there are, how long, whether they can
-// be heard, and what lies elsewhere, where nobody sees from here what it is.
+// Images, recordings, films and files in a conversation. The name of a text's member says whether the text is one: all of
+// it, or the address where it lies.
 
 import { typeByName, type JsonObject } from "../../gateway/src/operation/define-operation.ts";
+import type { Findings, ReadingOptions } from "./findings.ts";
 
-/** What media say of what a call may read, added up as they are looked at. */
-export interface FoundMedia {
-  /** A vendor that may be asked goes by the address of an image, and reads there whatever it finds. */
-  readonly goesByAddress: boolean;
-  /** Tokens come in that the body's length says nothing about: from elsewhere, or from a file of any number of pages. */
-  unbounded: boolean;
-  /** Images, recordings and files, in the body or elsewhere. */
-  media: number;
-  /** All that was looked at in place of words: media, and files of plain text. */
-  shown: number;
-  /** Those of them that are certainly images. */
-  images: number;
-  /** Bytes of the body that are media and not text. */
-  mediaBytes: number;
-  /** The member that has a recording in it; undefined where none certainly has. */
-  recordedIn: string | undefined;
-  /** Something of it may be heard: a recording, a film, or what nobody can see from here. */
-  mayBeHeard: boolean;
+/** Where a text stands: in the member `name` of the object `beside`, which is itself in the member `under`. */
+interface Place {
+  readonly name: string;
+  readonly under: string;
+  readonly beside: JsonObject;
 }
 
-/** Some vendors take a text or a list of texts for these, others what holds an address, or all of it. */
+/** Adds the text up if it is a medium. Whoever calls has asked `mayBeMedium`, which spares most texts a place. */
+export function countMedium(text: string, place: Place, found: Findings, options: ReadingOptions): void {
+  const medium = readerOf(place.name)?.(text, place, options);
+  if (medium) addMedium(medium, found);
+}
+
+/** Some vendors take a list where others take one address, and a film as a list of its frames. */
+export function countMedia(
+  texts: readonly unknown[],
+  place: Place,
+  found: Findings,
+  options: ReadingOptions,
+): void {
+  for (const text of texts) if (typeof text === "string") countMedium(text, place, found, options);
+}
+
+/** Whether a text in a member of this name may be a medium; all others are passed over. */
+export const mayBeMedium = (name: string): boolean => readers.has(name) || isAddress(name);
+
+interface Medium {
+  /** Its media type in small letters, as far as anything says it; "" where it may be anything. */
+  readonly type: string;
+  /** Words are bounded by their bytes, an image is one image, and nobody knows how long anything else is. */
+  readonly size: "words" | "image" | "any";
+  /** How much of the body it takes up; 0 where it lies elsewhere. */
+  readonly bytes: number;
+  /** The member that callers are told of if it is a recording. */
+  readonly member: string;
+}
+
+function addMedium({ type, size, bytes, member }: Medium, found: Findings): void {
+  found.shown++;
+  if (!silent.test(type)) found.mayBeHeard = true;
+  if (type.startsWith("audio/")) found.recordedIn = member;
+  if (size === "words") return;
+  found.media++;
+  found.mediaBytes += bytes;
+  if (size === "image") found.images++;
+  else found.unbounded = true;
+}
+
+const silent = /^(?:image|text)\/|^application\/(?:pdf|json)$/;
+
+/** What a text is by the name of its member; undefined where it is no medium after all. */
+type Reader = (text: string, place: Place, options: ReadingOptions) => Medium | undefined;
+
+/** Some vendors take a text or a list of texts for these, others an object that holds an address or all of it. */
 const mediaNames: ReadonlySet<string> = new Set([
   "audio",
   "input_audio",
@@ -38,20 +72,24 @@ const mediaNames: ReadonlySet<string> = new Set([
   "input_image",
 ]);
 
+const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
+  ...[...mediaNames].map((name) => [name, addressOrAll] as const),
+  ["url", addressInHolder],
+  ["uri", addressInHolder],
+  ["data", typedData],
+  ["file_data", fileData],
+  ["id", storedItem],
+]);
+
+const readerOf = (name: string): Reader | undefined =>
+  readers.get(name) ?? (isAddress(name) ? address : undefined);
+
 /** Every vendor has words of its own for where something is, and they end alike: document_url, fileUri. */
 const isAddress = (name: string): boolean => name === "file_id" || /.ur[il]$/i.test(name);
 
-/** What holds an address under a name that means nothing by itself. */
-const holdsAddress = (name: string): boolean => name === "source" || mediaNames.has(name) || isAddress(name);
-
-const byName: ReadonlySet<string> = new Set([...mediaNames, "url", "uri", "data", "file_data", "id"]);
-
-/** Whether a text of this name may say something, so that all others are passed over. */
-export const mayTell = (name: string): boolean => byName.has(name) || isAddress(name);
-
-/** Those of these names that vendors are known to use, so that none of them comes in other letters. */
+/** The names that vendors are known to use for media, so that none of them may come in other letters. */
 export const mediaMembers: readonly string[] = [
-  ...byName,
+  ...readers.keys(),
   "source",
   "file_id",
   "file_url",
@@ -63,48 +101,80 @@ export const mediaMembers: readonly string[] = [
   "file_uri",
 ];
 
-/** What a text says by the name of its member, and by what it stands under and beside. */
-export function lookAtText(
-  name: string,
-  text: string,
-  { under, beside }: { readonly under: string; readonly beside: JsonObject },
-  found: FoundMedia,
-): void {
-  if (isAddress(name) || mediaNames.has(name) || (isBareAddress(name) && holdsAddress(under))) {
-    const inside = typeInside(text);
-    const sounding = [name, under].find(isSound);
-    const mediaType = sounding ? "audio/" : (inside ?? typeElsewhere(name, text, { under, beside }, found));
-    if (mediaNames.has(name)) addAddressOrAll(text, found);
-    else if (inside !== undefined) addMedia(mediaType, text, found);
-    else if (isImageAddress(name, under) && mediaType.startsWith("image/")) addImage(found);
-    else addElsewhere(found);
-    addSound(mediaType, sounding ?? under, found);
-  } else if (name === "file_data") {
-    const mediaType = typeInside(text) ?? "";
-    addMedia(mediaType, text, found);
-    addSound(mediaType, under, found);
-  } else if (name === "data") {
-    const type = isRecording(under, beside) ? "audio/" : (mediaTypeBeside(beside) ?? typeOfHolder(under));
-    // Without a type it is nothing to look at or listen to, but a text that the vendor has sealed.
-    if (type === undefined) return;
-    addMedia(type, text, found);
-    addSound(type, under, found);
-  } else if (name === "id" && (under === "audio" || (under === "input" && isReference(beside)))) {
-    addElsewhere(found);
-    found.mayBeHeard = true;
-  }
+/** The address of an image, a film, a document, or a data URL that has all of it inside. */
+function address(text: string, place: Place, options: ReadingOptions): Medium {
+  const type = typeOfAddressed(text, place, options);
+  const member = memberToTell(place);
+  if (isDataUrl(text)) return inBody(text, type, member);
+  const isImage = isImageAddress(place) && type.startsWith("image/");
+  return { type, size: isImage ? "image" : "any", bytes: 0, member };
 }
 
-const isBareAddress = (name: string): boolean => name === "url" || name === "uri";
+/** `url` and `uri` are the address of a medium only where the object around them is one. */
+function addressInHolder(text: string, place: Place, options: ReadingOptions): Medium | undefined {
+  const { under } = place;
+  const isHolder = under === "source" || mediaNames.has(under) || isAddress(under);
+  return isHolder ? address(text, place, options) : undefined;
+}
 
-/** What is called so is heard, whatever type it bears. */
+/** Vendors that take either go by the name of the member, whatever type stands beside it, so nothing here is surely an image. */
+function addressOrAll(text: string, place: Place, options: ReadingOptions): Medium {
+  const type = typeOfAddressed(text, place, options);
+  return { type, size: "any", bytes: text.length, member: memberToTell(place) };
+}
+
+function fileData(text: string, { under }: Place): Medium {
+  return inBody(text, typeInside(text) ?? "", under);
+}
+
+/** Without a type it is nothing to look at or listen to, but a text that the vendor has sealed. */
+function typedData(text: string, { under, beside }: Place): Medium | undefined {
+  const type = isRecording(under, beside) ? "audio/" : mediaTypeBeside(beside);
+  if (type === undefined && !mediaNames.has(under)) return undefined;
+  return inBody(text, type ?? "", under);
+}
+
+/** A recording that OpenAI has kept, or an item that may have anything in it. */
+function storedItem(_id: string, { under, beside }: Place): Medium | undefined {
+  const isStored = under === "audio" || (under === "input" && isReference(beside));
+  return isStored ? { type: "", size: "any", bytes: 0, member: under } : undefined;
+}
+
+/** A few bytes can be a hundred empty pages, or an hour of silence; an image is one image. */
+function inBody(text: string, type: string, member: string): Medium {
+  return { type, size: sizeOf(type), bytes: text.length, member };
+}
+
+function sizeOf(type: string): Medium["size"] {
+  if (type.startsWith("text/")) return "words";
+  return type.startsWith("image/") ? "image" : "any";
+}
+
+/** What is called audio is heard, whatever type it bears. */
+function typeOfAddressed(text: string, place: Place, options: ReadingOptions): string {
+  if (isSound(place.name) || isSound(place.under)) return "audio/";
+  return typeInside(text) ?? typeElsewhere(text, place, options);
+}
+
+const memberToTell = ({ name, under }: Place): string => (isSound(name) ? name : under);
+
 const isSound = (name: string): boolean => /audio/i.test(name);
 
-const typeOfHolder = (under: string): string | undefined => (mediaNames.has(under) ? "" : undefined);
+/** What lies elsewhere is what its member is called, or what is said beside it; otherwise it may be anything. */
+function typeElsewhere(text: string, place: Place, { goesByAddress }: ReadingOptions): string {
+  if (isImageAddress(place)) return goesByAddress ? (typeByName(text) ?? "") : "image/";
+  const { format } = place.beside;
+  return mediaTypeBeside(place.beside) ?? (typeof format === "string" ? format.toLowerCase() : "");
+}
 
-/** Elsewhere a format beside data may be that of a sealed text. */
+/** Most vendors take for an image whatever stands in this member, and refuse it if it is anything else. */
+const isImageAddress = ({ name, under }: Place): boolean => name === "image_url" || under === "image_url";
+
+/** A format says so only under `audio`: elsewhere it may be that of a sealed text. */
 const isRecording = (under: string, { format }: JsonObject): boolean =>
   under === "input_audio" || (under === "audio" && typeof format === "string");
+
+const isDataUrl = (text: string): boolean => /^data:/i.test(text);
 
 /** Media types have no case. */
 const typeInside = (dataUrl: string): string | undefined =>
@@ -115,59 +185,6 @@ function mediaTypeBeside(beside: JsonObject): string | undefined {
   return typeof type === "string" ? type.toLowerCase() : undefined;
 }
 
-/** What lies elsewhere is what its member is called, or what is said of it; otherwise it may be anything. */
-function typeElsewhere(
-  name: string,
-  address: string,
-  { under, beside }: { readonly under: string; readonly beside: JsonObject },
-  { goesByAddress }: FoundMedia,
-): string {
-  if (isImageAddress(name, under)) return goesByAddress ? (typeByName(address) ?? "") : "image/";
-  const { format } = beside;
-  return mediaTypeBeside(beside) ?? (typeof format === "string" ? format.toLowerCase() : "");
-}
-
-const silent = /^(?:image|text)\/|^application\/(?:pdf|json)$/;
-
-function addSound(mediaType: string, under: string, found: FoundMedia): void {
-  if (silent.test(mediaType)) return;
-  found.mayBeHeard = true;
-  if (mediaType.startsWith("audio/")) found.recordedIn = under;
-}
-
-/** An item of a response that OpenAI has stored: it says so, or has nothing but its id. */
+/** An item that OpenAI has stored: it says so, or has nothing but its id. */
 const isReference = ({ type = null, content }: JsonObject): boolean =>
   type === "item_reference" || (type === null && content === undefined);
-
-/** Most vendors take it for an image by the member that it stands in, and refuse it if it is anything else. */
-const isImageAddress = (name: string, under: string): boolean =>
-  name === "image_url" || under === "image_url";
-
-/** Wherever an image is, it is one image. */
-function addImage(found: FoundMedia): void {
-  found.shown++;
-  found.media++;
-  found.images++;
-}
-
-function addElsewhere(found: FoundMedia): void {
-  found.shown++;
-  found.unbounded = true;
-  found.media++;
-}
-
-/** Vendors go by the name of its member, and by no type that is written beside it. */
-function addAddressOrAll(text: string, found: FoundMedia): void {
-  addElsewhere(found);
-  found.mediaBytes += text.length;
-}
-
-function addMedia(mediaType: string, data: string, found: FoundMedia): void {
-  found.shown++;
-  if (mediaType.startsWith("text/")) return;
-  found.media++;
-  found.mediaBytes += data.length;
-  // A few bytes can be a hundred empty pages, or an hour of silence; an image is one image.
-  if (mediaType.startsWith("image/")) found.images++;
-  else found.unbounded = true;
-}

@@ -1,23 +1,27 @@
-// The parts of a conversation by their type, in whichever dialect: words and tools stand in the body as they are, and images
-// and files are shown by members that are looked at. Of any other type nobody knows from here what its vendor reads for it.
+// The types of parts and items that are known. Words and tools stand in the body as they are; what images and files show was
+// counted by their members. For any other type nobody knows what its vendor gives the model to read.
 
 import type { JsonObject } from "../../gateway/src/operation/define-operation.ts";
-import type { FoundMedia } from "./media.ts";
+import { addUnseen, type Findings } from "./findings.ts";
 
-/** Where a list has parts or items, each with its type. */
-const partsOf: ReadonlySet<string> = new Set(["content", "system", "output", "input"]);
-
-/** To be asked after the members of a part were looked at, with how much had been shown before them. */
-export function lookAtPart(part: JsonObject, under: string, shownBefore: number, found: FoundMedia): void {
+/** Is asked after the part's members were read; `shownBefore` is how much had been shown before them. */
+export function countUnknownPart(
+  part: JsonObject,
+  under: string,
+  shownBefore: number,
+  found: Findings,
+): void {
   const { type } = part;
-  if (typeof type !== "string" || !partsOf.has(under) || words.has(type) || ofTools.test(type)) return;
+  if (typeof type !== "string" || !listsOfParts.has(under) || words.has(type) || ofTools.test(type)) return;
   const isShown = found.shown > shownBefore;
-  if (shows.has(type) && (isShown || isMadeOfParts(part["source"]))) return;
-  found.unbounded = true;
-  found.mayBeHeard = true;
+  if (showing.has(type) && (isShown || isMadeOfParts(part["source"]))) return;
+  addUnseen(found);
   if (!isShown) found.media++;
   if (/audio/i.test(type)) found.recordedIn ??= type;
 }
+
+/** Members that have parts or items in them, each with its type. */
+const listsOfParts: ReadonlySet<string> = new Set(["content", "system", "output", "input"]);
 
 const words: ReadonlySet<string> = new Set([
   "text",
@@ -41,8 +45,8 @@ const words: ReadonlySet<string> = new Set([
 /** Calls of tools, what they answered, and which there are. */
 const ofTools = /^(?:tool|mcp)_|_(?:use|call|call_output|result|result_error|execution_output)$/;
 
-/** As much as their members show; where these show nothing, a vendor has words for it that nobody knows here. */
-const shows: ReadonlySet<string> = new Set([
+/** These show something by members that are known. One that shows nothing has it in a member that nobody knows here. */
+const showing: ReadonlySet<string> = new Set([
   "image",
   "image_url",
   "input_image",
@@ -52,6 +56,6 @@ const shows: ReadonlySet<string> = new Set([
   "input_file",
 ]);
 
-/** Anthropic's word for a document whose own parts are looked at one by one. */
+/** Anthropic's word for a document made of parts, each of which was read by itself. */
 const isMadeOfParts = (source: unknown): boolean =>
   typeof source === "object" && source !== null && "type" in source && source.type === "content";

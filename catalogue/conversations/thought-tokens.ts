@@ -1,15 +1,15 @@
 import type { ModelFacts } from "../../gateway/src/operation/price-contract.ts";
 
 interface AskedThoughts {
-  /** The caller's own limit is in the older of OpenAI's two words, or in one of which nobody knows what it bounds. */
+  /** The limit may be in the older of OpenAI's two words, or in a word that may not bound thoughts either. */
   readonly byOlderWord?: boolean;
   readonly enable_thinking?: boolean | null | undefined;
   readonly thinking_budget?: number | null | undefined;
 }
 
 /**
- * What is thought before an answer, where the limit bounds the answer alone. No vendor says how long thoughts without a
- * budget may become: as much is held for them as for a whole answer, and what goes beyond is written off and told.
+ * What a model may think before its answer, where the limit bounds the answer alone. No vendor says how long thoughts without
+ * a budget may become: as much is held for them as for a whole answer, and what goes beyond is written off and reported.
  */
 export function thoughtTokensMax(model: ModelFacts, asked: AskedThoughts = {}): number {
   const { thinksBeside, unaskedOutputTokensMax } = model;
@@ -20,7 +20,7 @@ export function thoughtTokensMax(model: ModelFacts, asked: AskedThoughts = {}): 
   return Math.max(0, budget ?? (mayThink ? unaskedOutputTokensMax : 0));
 }
 
-/** The word is lost where it is translated, and there are models that only think. */
+/** "Do not think" is lost where a call is translated, and some models cannot but think. */
 const heedsNo = ({ names, protocols }: ModelFacts): boolean =>
   protocols.every((protocol) => protocol === "openai") && !names.some((name) => onlyThinks.test(name));
 

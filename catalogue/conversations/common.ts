@@ -1,0 +1,51 @@
+// What all dialects of a conversation declare alike: who serves them, how long that may take, which members they check.
+
+import { z, type ModelDialect } from "../../gateway/src/operation/define-operation.ts";
+
+/** What callers are told about the refusals of `dearer-members.ts` and `estimate.ts`. */
+const hostedToolsNote =
+  "Tools that the vendor runs, such as a web search or an MCP server, are 400 unless the operator allows them. Members by which a router would ask another model, or write more than is held, are 400.";
+
+/** As long as the official clients wait by themselves for a whole answer; whoever gives up sooner has it made twice. */
+export const conversationTimeoutMs = 600_000;
+
+/** What holds for a conversation whoever serves it. */
+export const everyConversation = {
+  bodyBytesMax: 32 * 1024 * 1024,
+  firstByteTimeoutMs: conversationTimeoutMs,
+  limits: { slot: "streaming" },
+  notes: hostedToolsNote,
+} as const;
+
+/** Any model vendor can serve any dialect: the gateway translates where they differ. */
+export const conversations = (dialect: ModelDialect) => ({
+  ...everyConversation,
+  servedBy: {
+    openai: { exchange: "chat", path: "", dialect },
+    anthropic: { exchange: "chat", path: "", dialect },
+    gemini: { exchange: "chat", path: "", dialect },
+  } as const,
+});
+
+export const modelMember = z.string().min(1).max(200).describe("A model of `GET /v1/models`.");
+
+/** Several times what any model writes: a limit above this is a slip, and no sum is held for a slip. */
+export const tokensMax = 10_000_000;
+
+/** A vendor may serve a conversation for what is priced here, or for less. What is faster or nearer costs more than is held. */
+const serviceTiers = [
+  "auto",
+  "default",
+  "standard",
+  "standard_only",
+  "on_demand",
+  "flex",
+  "unspecified",
+] as const;
+const unpriced = "what costs more has no price here";
+
+export const serviceTier = z
+  .enum(serviceTiers, `expected auto, default, standard or flex; ${unpriced}`)
+  .nullish();
+export const speed = z.enum(["standard"], `expected standard; ${unpriced}`).nullish();
+export const inferenceGeo = z.enum(["global"], `expected global; ${unpriced}`).nullish();

@@ -1,0 +1,83 @@
+// What is said in a conversation: messages and their parts, and the items of OpenAI's Responses.
+
+import {
+  DecidingNames,
+  isJsonObject,
+  type JsonObject,
+} from "../../gateway/src/operation/define-operation.ts";
+import type { Findings, ReadingOptions } from "./findings.ts";
+import { isKeptByVendor } from "./kept-items.ts";
+import { countMedia, countMedium, mayBeMedium, mediaMembers } from "./media.ts";
+import { countUnknownPart } from "./part-types.ts";
+import { readTool, readTools } from "./tools.ts";
+
+/**
+ * Looks into lists and objects, however deep, but only at those texts whose member may hold a medium, so a plain conversation
+ * is read at a glance. `under` is the member that the part stands in.
+ */
+export function readParts(part: unknown, under: string, found: Findings, options: ReadingOptions): void {
+  if (Array.isArray(part)) {
+    for (const element of part) if (typeof element === "object") readParts(element, under, found, options);
+    return;
+  }
+  if (!isJsonObject(part)) return;
+  const shownBefore = found.shown;
+  for (const name in part) {
+    if (options.comparesNames) partNames.check(name);
+    const member = part[name];
+    if (typeof member === "string") {
+      if (name === "type") readItemType(member, part, under, found);
+      else if (mayBeMedium(name)) countMedium(member, { name, under, beside: part }, found, options);
+      continue;
+    }
+    if (typeof member !== "object" || member === null || opaqueMembers.has(name)) continue;
+    if (name === "tools") readTools(member, `${under}.tools`, found, options);
+    else if (isToolDefinition(name, part)) readTool(member, `${under}.definition`, found, options);
+    else {
+      if (Array.isArray(member) && mayBeMedium(name)) {
+        countMedia(member, { name, under, beside: part }, found, options);
+      }
+      readParts(member, isImageSource(name, part) ? "image_url" : name, found, options);
+    }
+  }
+  countUnknownPart(part, under, shownBefore, found);
+}
+
+const partNames = new DecidingNames([
+  ...mediaMembers,
+  "type",
+  "tools",
+  "definition",
+  "media_type",
+  "mimeType",
+  "mime_type",
+  "format",
+]);
+
+/** What a tool was given or answered, quotations, notes of the caller's: the names in there mean nothing to vendors. */
+const opaqueMembers: ReadonlySet<string> = new Set([
+  "input",
+  "args",
+  "arguments",
+  "env",
+  "response",
+  "annotations",
+  "citations",
+  "attributes",
+  "metadata",
+  "partMetadata",
+  "part_metadata",
+]);
+
+const isToolDefinition = (name: string, { type }: JsonObject): boolean =>
+  name === "definition" && type === "tool_definition";
+
+/** Anthropic has images and documents in a `source`; an image is one image, but a document may have any number of pages. */
+const isImageSource = (name: string, { type }: JsonObject): boolean => name === "source" && type === "image";
+
+/** Items stand in `input`. For some types OpenAI reads more than the item has in it. */
+function readItemType(type: string, item: JsonObject, under: string, found: Findings): void {
+  if (under !== "input") return;
+  if (type === "compaction_trigger") found.isSummedUp = true;
+  else if (isKeptByVendor(type, item)) found.unbounded = true;
+}

@@ -1,0 +1,24 @@
+import { DecidingNames, isJsonObject } from "../../gateway/src/operation/define-operation.ts";
+import type { Findings } from "./findings.ts";
+
+/** Members that may ask for a spoken answer: in OpenAI's body, and in Google's settings. */
+export const speechMembers: ReadonlySet<string> = new Set([
+  "modalities",
+  "audio",
+  "responseModalities",
+  "response_modalities",
+  "speechConfig",
+  "speech_config",
+]);
+
+export const speechNames = new DecidingNames(speechMembers);
+
+/** Such a member has a voice in it, or the ways to answer: one or a list, of which each may be speech. */
+export function readSpeech(member: unknown, path: string, found: Findings): void {
+  const ways = Array.isArray(member) ? member : [member];
+  if (isJsonObject(member) || !ways.every(isSilent)) found.spokenBy = path;
+}
+
+/** Google takes a number for a way's name: 1 is text and 2 an image. */
+const isSilent = (way: unknown): boolean =>
+  typeof way === "string" ? /^(?:text|image)$/i.test(way) : way === 1 || way === 2;
