@@ -3,7 +3,9 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { z } from "zod";
 import { loadCatalogue } from "../gateway/src/operation/catalogue.ts";
+import { costEstimate } from "../gateway/src/operation/cost-estimate.ts";
 import { isSold, takesIdempotencyKey, type Operation } from "../gateway/src/operation/operation.ts";
 import { streamsWhen } from "../gateway/src/operation/streams-when.ts";
 import { joinInputs, printOperations, type PrintedOperation } from "./print-operations.ts";
@@ -13,7 +15,7 @@ import { usualNames, type OperationFacts } from "./src/operation-facts.ts";
 const clientFolder = import.meta.dir;
 export const operationsFile = join(clientFolder, "src/operations.ts");
 
-type Convert = (schema: Operation["query"]) => Schema;
+type Convert = (schema: z.ZodType) => Schema;
 
 /** The text of operations.ts as the catalogue is now. */
 export async function renderOperations(): Promise<string> {
@@ -24,6 +26,8 @@ export async function renderOperations(): Promise<string> {
     Object.assign(named, converted.named);
     return converted.schema;
   };
+  // No operation's own answer: in quote mode every billed one answers with it.
+  convert(costEstimate);
   return printOperations({
     head: [
       "// Written from the catalogue by client/write-operations.ts; changes here are overwritten.",

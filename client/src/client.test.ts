@@ -383,7 +383,7 @@ test("the create of a task is repeated under its key until its name is known", a
 });
 
 test("a link is begun, a task waited for, and what became of a key is asked", async () => {
-  const link = { auth_url: "http://a", state: "s" };
+  const link = { auth_url: "http://a", state: "s", expires_at: "2026-01-01T00:10:00Z" };
   const task = { output: { task_id: "t", task_status: "SUCCEEDED" } };
   const client = await open({
     answers: [

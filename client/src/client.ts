@@ -7,7 +7,7 @@ import { misuse, type TollgateError } from "./errors.ts";
 import { errorOf, type Failure } from "./failure.ts";
 import { createFactsOf, type InputOf, type KnownId, type OutputOf } from "./known-operations.ts";
 import { usualNames, type Arguments, type Names, type OperationTable } from "./operation-facts.ts";
-import type { Inputs, Outputs } from "./operations.ts";
+import type { CostEstimate, Inputs, Outputs } from "./operations.ts";
 import { readPages, type Paging } from "./paging.ts";
 import { membersOf, type Answer } from "./read-answer.ts";
 import { chargedInTheEnd, refuseWhole, relayStream, type EventStream } from "./relay-stream.ts";
@@ -26,31 +26,11 @@ export interface Result<Data> {
   readonly attempts: number;
 }
 
-export interface Quote {
-  readonly object: "cost_estimate";
-  readonly operation_id: string;
-  readonly currency: "USD";
-  readonly estimate_kind: "exact" | "estimate";
-  readonly estimated_cost_micros_usd: number;
-  readonly max_cost_micros_usd: number;
-  readonly may_exceed_estimate: boolean;
-  readonly estimated_at: string;
-  readonly price_version: string;
-  readonly breakdown: readonly {
-    readonly unit: string;
-    readonly quantity: number;
-    readonly unit_price_usd: string;
-    readonly cost_micros_usd: number;
-  }[];
-}
+/** What a call would cost. */
+export type Quote = CostEstimate;
 
-/** A link to begin: the person opens `auth_url` and agrees there. */
-export interface LinkStart {
-  readonly auth_url: string;
-  readonly state: string;
-  /** After this a new one must be asked for. */
-  readonly expires_at?: string;
-}
+/** A link to begin: the person opens `auth_url` and agrees there, before `expires_at`. */
+export type LinkStart = Outputs["social_a.link.start"];
 
 type Signal = Pick<CallOptions, "signal">;
 type Filter = Omit<Inputs["requests.list"], "cursor" | "idempotency_key">;
@@ -199,14 +179,10 @@ export function createClient<const Own extends OperationTable = Record<never, ne
     usage: async (window, { signal } = {}) => (await shipped.call("usage.get", window, { signal })).data,
     balance: async ({ signal } = {}) => (await shipped.call("credits.balance", {}, { signal })).data,
     startLink: async (args = {}, { signal } = {}) =>
-      // The specification's own words for what this answers.
-      (await send(build("social_a.link.start", args, {}), signal)).data as LinkStart,
+      (await shipped.call("social_a.link.start", args, { signal })).data,
     waitForTask: (taskId, waitOptions = {}) =>
       waitForTask(
-        async (signal) => {
-          const asked = build("tasks.get", { task_id: taskId }, {});
-          return (await send(asked, signal)).data as TaskState;
-        },
+        async (signal) => (await shipped.call("tasks.get", { task_id: taskId }, { signal })).data,
         waitOptions,
         { clock, random },
       ),

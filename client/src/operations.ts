@@ -551,6 +551,26 @@ export interface CommentPage {
   readonly [name: string]: unknown;
 }
 
+/** In quote mode. */
+export interface CostEstimate {
+  readonly object: "cost_estimate";
+  readonly operation_id: string;
+  readonly currency: "USD";
+  readonly estimate_kind: "exact" | "estimate";
+  readonly estimated_cost_micros_usd: number;
+  readonly max_cost_micros_usd: number;
+  readonly may_exceed_estimate: boolean;
+  readonly estimated_at: string;
+  /** The version of the price of this operation and model. */
+  readonly price_version: string;
+  readonly breakdown: readonly {
+    readonly unit: string;
+    readonly quantity: number;
+    readonly unit_price_usd: string;
+    readonly cost_micros_usd: number;
+  }[];
+}
+
 export interface Embeddings {
   readonly object?: string | undefined;
   readonly model?: string | undefined;

@@ -1,35 +1,13 @@
 import { timerMs } from "./check-setting.ts";
 import { TollgateError } from "./errors.ts";
+import type { Outputs } from "./operations.ts";
 import { membersOf } from "./read-answer.ts";
 import type { Clock } from "./waiting.ts";
 
-export type TaskStatus = "PENDING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "CANCELED" | "UNKNOWN";
-
 /** A task as the gateway tells of it. */
-export interface TaskState {
-  readonly request_id?: string;
-  readonly output: {
-    readonly task_id: string;
-    readonly task_status: TaskStatus;
-    /** On SUCCEEDED; it expires after a few hours. */
-    readonly video_url?: string;
-    readonly orig_prompt?: string;
-    /** `YYYY-MM-DD HH:MM:SS.mmm`, as the next two. */
-    readonly submit_time?: string;
-    readonly scheduled_time?: string;
-    readonly end_time?: string;
-    /** On FAILED. */
-    readonly code?: string;
-    readonly message?: string;
-  };
-  readonly usage?: {
-    readonly output_video_duration?: number;
-    /** Of the videos that the model looked at, where they are billed too. */
-    readonly input_video_duration?: number;
-    readonly video_count?: number;
-    readonly SR?: number;
-  };
-}
+export type TaskState = Outputs["tasks.get"];
+
+export type TaskStatus = TaskState["output"]["task_status"];
 
 export interface WaitOptions {
   /** How long to wait in all; the task goes on and can be waited for again. */
