@@ -157,6 +157,7 @@ export const billedPost = (key: string): OutgoingCall => ({
   headers: {},
   billed: true,
   idempotencyKey: key,
+  signal: new AbortController().signal,
 });
 
 export const billedGet: OutgoingCall = {
@@ -165,6 +166,7 @@ export const billedGet: OutgoingCall = {
   headers: {},
   billed: true,
   idempotencyKey: undefined,
+  signal: new AbortController().signal,
 };
 
 export const freeGet: OutgoingCall = { ...billedGet, path: "/v1/credits/balance", billed: false };

@@ -44,8 +44,12 @@ export function buildCall(
     billed: facts.billed,
     idempotencyKey: facts.keyed ? (options.idempotencyKey ?? newKey()) : undefined,
     repeatsAnswer: facts.startsTask === true,
+    signal: options.signal ?? never(),
   };
 }
+
+/** For callers that never stop. One for each call: runtimes remember what hangs on a signal for as long as it lives. */
+const never = (): AbortSignal => new AbortController().signal;
 
 /** Programs that no compiler checks may pass none, or something else. */
 export function checkArguments(args: Arguments | undefined = {}): Arguments {

@@ -91,10 +91,10 @@ export function createClient<const Own extends OperationTable = Record<never, ne
   const build = (id: string, args: Arguments | undefined, callOptions: CallOptions): OutgoingCall =>
     buildCall(factsOf(id), checkArguments(args), { names, options: callOptions, newKey: transport.newKey });
 
-  const send = async (outgoing: OutgoingCall, signal = never()): Promise<Result<unknown>> => {
-    const { value, attempts } = await sendCall(outgoing, transport, signal, readWhole(transport));
-    const failure = { call: outgoing, attempts, requestId: value.requestId, answer: value };
-    const charged = await chargedFor(failure, value.costMicrosUsd, transport, signal);
+  const send = async (outgoing: OutgoingCall): Promise<Result<unknown>> => {
+    const { value, ...sent } = await sendCall(outgoing, transport, readWhole);
+    const failure = { ...sent, requestId: value.requestId, answer: value };
+    const charged = await chargedFor(failure, value.costMicrosUsd, transport);
     if (value.malformed) throw unreadable(failure, charged);
     return {
       data: value.body,
@@ -102,7 +102,7 @@ export function createClient<const Own extends OperationTable = Record<never, ne
       requestId: receiptIdOf(value, outgoing),
       idempotencyKey: outgoing.idempotencyKey,
       chargedMicrosUsd: charged,
-      attempts,
+      attempts: sent.attempts,
     };
   };
 
@@ -111,18 +111,18 @@ export function createClient<const Own extends OperationTable = Record<never, ne
     if (streams === "always" || (streams !== undefined && checkArguments(args)["stream"] === true)) {
       throw misuse("would_stream", `${id} would stream here; ask for it with stream().`);
     }
-    return send(build(id, args, callOptions), callOptions.signal);
+    return send(build(id, args, callOptions));
   };
 
   const quote = async (id: string, args?: Arguments, { signal }: Signal = {}): Promise<Quote> => {
-    const outgoing = build(id, args, {});
+    const outgoing = build(id, args, { signal });
     const headers = { ...outgoing.headers, [`x-${transport.headerWord}-cost-mode`]: "quote" };
     const asking = { ...outgoing, headers, billed: false, idempotencyKey: undefined };
-    const { data, requestId, attempts } = await send(asking, signal);
+    const { data, requestId, attempts } = await send(asking);
     if (membersOf(data)["object"] === "cost_estimate") return data as Quote;
     // A gateway with another word for its headers takes the question for the call itself.
     const failure = { call: outgoing, attempts, requestId };
-    throw unreadable(failure, await chargedInTheEnd(failure, transport, signal ?? never()), "not_a_quote");
+    throw unreadable(failure, await chargedInTheEnd(failure, transport), "not_a_quote");
   };
 
   const stream = async (
@@ -134,11 +134,9 @@ export function createClient<const Own extends OperationTable = Record<never, ne
     if (streams === undefined) throw misuse("does_not_stream", `${id} does not stream.`);
     const asked = checkArguments(args);
     const outgoing = build(id, streams === "flag" ? { ...asked, stream: true } : asked, callOptions);
-    const signal = callOptions.signal ?? never();
-    const { value, attempts } = await sendCall(outgoing, transport, signal, readStreamOrWhole(transport));
-    const sent = { call: outgoing, attempts };
-    if ("whole" in value) throw await refuseWhole(value.whole, sent, transport, signal);
-    return relayStream(value.stream, sent, transport, signal);
+    const { value, ...sent } = await sendCall(outgoing, transport, readStreamOrWhole);
+    if ("whole" in value) throw await refuseWhole(value.whole, sent, transport);
+    return relayStream(value.stream, sent, transport);
   };
 
   const pages = <Item>(
@@ -189,19 +187,15 @@ export function createClient<const Own extends OperationTable = Record<never, ne
   };
 }
 
-/** For callers that never stop. One for each call: runtimes remember what hangs on a signal for as long as it lives. */
-const never = (): AbortSignal => new AbortController().signal;
-
 async function chargedFor(
   failure: Failure,
   said: number | undefined,
   transport: Transport,
-  signal: AbortSignal,
 ): Promise<number | undefined> {
   const { billed, repeatsAnswer } = failure.call;
   if (!billed) return 0;
   if (said !== undefined || repeatsAnswer === true) return said;
-  return chargedInTheEnd(failure, transport, signal);
+  return chargedInTheEnd(failure, transport);
 }
 
 /** A task that is told again under its key has the receipt of the call that made it, which the body names. */

@@ -2,10 +2,14 @@ import { TollgateError, type ErrorFacts, type ErrorKind, type MoneyMoved } from 
 import { readRefusal, type Answer } from "./read-answer.ts";
 import { neverLeft, untrusted, type OutgoingCall } from "./transport.ts";
 
-/** An attempt that did not bring what the caller came for. Without an `answer` nothing whole came back. */
-export interface Failure {
+/** A call, and how often it was sent. */
+export interface SentCall {
   readonly call: OutgoingCall;
   readonly attempts: number;
+}
+
+/** An attempt that did not bring what the caller came for. Without an `answer` nothing whole came back. */
+export interface Failure extends SentCall {
   readonly requestId: string | undefined;
   readonly answer?: Answer;
   readonly cause?: unknown;

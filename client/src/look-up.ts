@@ -1,6 +1,6 @@
 import { membersOf, readAnswer } from "./read-answer.ts";
 import type { Found } from "./retry-rules.ts";
-import { open, type Transport } from "./transport.ts";
+import { open, type OutgoingCall, type Transport } from "./transport.ts";
 
 /** The receipt of a call, as much of it as decides what to do. */
 export interface Outcome {
@@ -13,18 +13,18 @@ export interface Outcome {
  * nobody could be asked: no id is known, the books did not answer, or the caller stopped waiting.
  */
 export async function lookUp(
-  by: { readonly idempotencyKey: string | undefined; readonly requestId: string | undefined },
+  by: Pick<OutgoingCall, "idempotencyKey" | "signal"> & { readonly requestId: string | undefined },
   transport: Transport,
-  signal: AbortSignal,
 ): Promise<Outcome | undefined> {
   const path =
     by.idempotencyKey === undefined
       ? by.requestId && `/v1/requests/${encodeURIComponent(by.requestId)}`
       : `/v1/requests?idempotency_key=${encodeURIComponent(by.idempotencyKey)}`;
   if (path === undefined || path === "") return undefined;
+  const signal = AbortSignal.any([by.signal, AbortSignal.timeout(waitMs)]);
   const question = { method: "GET", path, headers: {}, billed: false, idempotencyKey: undefined } as const;
   try {
-    const response = await open(question, transport, AbortSignal.any([signal, AbortSignal.timeout(waitMs)]));
+    const response = await open({ ...question, signal }, transport);
     const { status, body } = await readAnswer(response, transport.headerWord, transport.clock.nowMs());
     if (by.idempotencyKey === undefined) {
       if (status === 404) return { found: { kind: "not_found" }, requestId: by.requestId };

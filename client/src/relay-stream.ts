@@ -1,11 +1,11 @@
 import type { TollgateError } from "./errors.ts";
-import { errorOf, type Failure } from "./failure.ts";
+import { errorOf, type Failure, type SentCall } from "./failure.ts";
 import { lookUp } from "./look-up.ts";
 import { createPatience } from "./patience.ts";
 import { readHead, type Answer } from "./read-answer.ts";
 import { readStreamError } from "./stream-error.ts";
 import { readEvents, type StreamEnd, type StreamEvent } from "./stream.ts";
-import type { OutgoingCall, Transport } from "./transport.ts";
+import type { Transport } from "./transport.ts";
 
 /** A stream on its way. Iterate over it once; `end()` tells what it cost when it is through. */
 export interface EventStream extends AsyncIterable<StreamEvent> {
@@ -20,14 +20,9 @@ export interface EventStream extends AsyncIterable<StreamEvent> {
 }
 
 /** Hands on the events of a stream that has begun. A stream is never begun twice: what passed has been paid for. */
-export function relayStream(
-  response: Response,
-  { call, attempts }: { readonly call: OutgoingCall; readonly attempts: number },
-  transport: Transport,
-  signal: AbortSignal,
-): EventStream {
+export function relayStream(response: Response, sent: SentCall, transport: Transport): EventStream {
   const { requestId } = readHead(response, transport.headerWord, transport.clock.nowMs());
-  const failure: Failure = { call, attempts, requestId };
+  const failure: Failure = { ...sent, requestId };
   let ended: StreamEnd | TollgateError | "not_yet" = "not_yet";
   let saidError: unknown;
 
@@ -41,9 +36,9 @@ export function relayStream(
       const closing = yield* lookedAt(reading, (event) => {
         saidError ??= readStreamError(event);
       });
-      ended = endWith(closing.costMicrosUsd ?? (await chargedInTheEnd(failure, transport, signal)));
+      ended = endWith(closing.costMicrosUsd ?? (await chargedInTheEnd(failure, transport)));
     } catch (cause) {
-      ended = await cutOff({ ...failure, cause }, transport, signal);
+      ended = await cutOff({ ...failure, cause }, transport);
     }
     if (!("costMicrosUsd" in ended)) throw ended;
   }
@@ -54,15 +49,15 @@ export function relayStream(
       await iterator.return(undefined);
       // An iteration that never began has nothing to end, so the stream itself is ended for it.
       if (response.body?.locked === false) await response.body.cancel().catch(() => {});
-      ended = endWith(await chargedInTheEnd(failure, transport, signal));
+      ended = endWith(await chargedInTheEnd(failure, transport));
     }
     if ("costMicrosUsd" in ended) return ended;
     throw ended;
   };
   return {
     requestId,
-    idempotencyKey: call.idempotencyKey,
-    attempts,
+    idempotencyKey: sent.call.idempotencyKey,
+    attempts: sent.attempts,
     end,
     [Symbol.asyncIterator]: () => iterator,
   };
@@ -88,12 +83,11 @@ async function* lookedAt(
 /** An answer that is no stream, though one was asked for, is told as it is; it was paid for all the same. */
 export async function refuseWhole(
   answer: Answer,
-  { call, attempts }: { readonly call: OutgoingCall; readonly attempts: number },
+  sent: SentCall,
   transport: Transport,
-  signal: AbortSignal,
 ): Promise<TollgateError> {
-  const failure: Failure = { call, attempts, requestId: answer.requestId, answer };
-  const charged = answer.costMicrosUsd ?? (await chargedInTheEnd(failure, transport, signal));
+  const failure: Failure = { ...sent, requestId: answer.requestId, answer };
+  const charged = answer.costMicrosUsd ?? (await chargedInTheEnd(failure, transport));
   return errorOf(failure, { kind: "malformed_answer", code: "not_a_stream", ...moneyOf(charged) });
 }
 
@@ -102,9 +96,9 @@ const brokenOff = (failure: Failure, said: unknown, charged: number | undefined)
   errorOf(failure, { kind: "unavailable", body: said, ...moneyOf(charged) });
 
 /** The connection is gone, but the gateway may still be reading to the end for an exact bill: the books will know. */
-async function cutOff(failure: Failure, transport: Transport, signal: AbortSignal): Promise<TollgateError> {
-  if (signal.aborted) return errorOf(failure, { kind: "aborted", moneyMoved: "unknown" });
-  return errorOf(failure, moneyOf(await chargedInTheEnd(failure, transport, signal)));
+async function cutOff(failure: Failure, transport: Transport): Promise<TollgateError> {
+  if (failure.call.signal.aborted) return errorOf(failure, { kind: "aborted", moneyMoved: "unknown" });
+  return errorOf(failure, moneyOf(await chargedInTheEnd(failure, transport)));
 }
 
 const moneyOf = (charged: number | undefined) =>
@@ -116,16 +110,13 @@ const moneyOf = (charged: number | undefined) =>
 const looksMax = 12;
 
 /** What the books say once the call has ended; undefined when they do not say so in time, or the caller stops. */
-export async function chargedInTheEnd(
-  failure: Failure,
-  transport: Transport,
-  signal: AbortSignal,
-): Promise<number | undefined> {
-  if (failure.requestId === undefined) return undefined;
-  const patience = createPatience(transport, signal);
-  const by = { idempotencyKey: undefined, requestId: failure.requestId };
+export async function chargedInTheEnd(failure: Failure, transport: Transport): Promise<number | undefined> {
+  const { call, requestId } = failure;
+  if (requestId === undefined) return undefined;
+  const patience = createPatience(transport, call.signal);
+  const by = { idempotencyKey: undefined, requestId, signal: call.signal };
   for (let looks = 1; ; looks++) {
-    const outcome = await lookUp(by, transport, signal);
+    const outcome = await lookUp(by, transport);
     if (outcome?.found.kind === "ended") return outcome.found.chargedMicrosUsd;
     if (outcome?.found.kind === "not_found") return 0;
     if (looks >= looksMax) return undefined;

@@ -18,7 +18,7 @@ afterEach(() => gateway.close());
 const run = async (script: Script, call: OutgoingCall): Promise<TollgateError | "answered"> => {
   gateway = await openScriptedGateway(script);
   try {
-    await sendCall(call, gateway.transport, new AbortController().signal, readWhole(gateway.transport));
+    await sendCall(call, gateway.transport, readWhole);
     return "answered";
   } catch (error) {
     if (!(error instanceof TollgateError)) throw error;
@@ -241,7 +241,7 @@ describe("a transient failure", () => {
       gateway = await openScriptedGateway({ answers: [] });
       await gateway.close();
       const { transport } = gateway;
-      const failed = sendCall(call, transport, new AbortController().signal, readWhole(transport));
+      const failed = sendCall(call, transport, readWhole);
       expect(await failed.catch((error: unknown) => error)).toMatchObject({
         kind: "connection",
         moneyMoved: "no",
@@ -278,12 +278,7 @@ describe("a transient failure", () => {
   test("counts an attempt without an answer in time as one without an answer", async () => {
     gateway = await openScriptedGateway({ answers: ["never", fine] });
     const transport = { ...gateway.transport, attemptTimeoutMs: 1_000 };
-    const sent = await sendCall(
-      billedPost("k"),
-      transport,
-      new AbortController().signal,
-      readWhole(transport),
-    );
+    const sent = await sendCall(billedPost("k"), transport, readWhole);
     expect(sent.attempts).toBe(2);
   });
 
@@ -373,9 +368,7 @@ describe("a conflict", () => {
 describe("a gateway whose certificate is not trusted", () => {
   const untrusted = () => Promise.reject(Object.assign(new Error("no"), { code: "CERT_HAS_EXPIRED" }));
   const send = (transport: ScriptedGateway["transport"]): Promise<unknown> =>
-    sendCall(billedPost("k"), transport, new AbortController().signal, readWhole(transport)).catch(
-      (error: unknown) => error,
-    );
+    sendCall(billedPost("k"), transport, readWhole).catch((error: unknown) => error);
 
   test("is asked once, and nothing is spent", async () => {
     gateway = await openScriptedGateway({ answers: [fine] });
@@ -407,7 +400,7 @@ describe("a gateway whose certificate is not trusted", () => {
 describe("a caller that stops", () => {
   const stopOn = async (signal: AbortSignal, answers: readonly Scripted[]): Promise<unknown> => {
     gateway = await openScriptedGateway({ answers });
-    const stopped = sendCall(billedPost("k"), gateway.transport, signal, readWhole(gateway.transport));
+    const stopped = sendCall({ ...billedPost("k"), signal }, gateway.transport, readWhole);
     return stopped.catch((error: unknown) => error);
   };
 
@@ -430,7 +423,7 @@ describe("a caller that stops", () => {
       return Promise.reject(new Error("stopped"));
     };
     const transport = { ...gateway.transport, clock: { ...gateway.transport.clock, sleep } };
-    const stopped = sendCall(billedPost("k"), transport, stop.signal, readWhole(transport));
+    const stopped = sendCall({ ...billedPost("k"), signal: stop.signal }, transport, readWhole);
     expect(await stopped.catch((error: unknown) => error)).toMatchObject({
       kind: "aborted",
       moneyMoved: "no",

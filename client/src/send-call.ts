@@ -2,66 +2,62 @@
 // all of it, a bounded number of attempts, and an end that always says whether money moved.
 
 import type { TollgateError } from "./errors.ts";
-import { errorOf, type Failure } from "./failure.ts";
+import { errorOf, type Failure, type SentCall } from "./failure.ts";
 import { lookUp, type Outcome } from "./look-up.ts";
 import { createPatience, type Patience } from "./patience.ts";
 import { readAnswer, readHead, readOriginal, readRefusal, type Answer } from "./read-answer.ts";
 import { decide, judge } from "./retry-rules.ts";
 import { neverLeft, open, untrusted, type OutgoingCall, type Transport } from "./transport.ts";
 
-export interface Sent<Value> {
+/** A call that was answered well, and what was read of its answer. */
+export interface Answered<Value> extends SentCall {
   readonly value: Value;
-  readonly attempts: number;
 }
 
 /** What a caller's code does with a successful answer: read it whole, or begin to read a stream. */
-export type Reader<Value> = (response: Response) => Promise<Value>;
+export type Reader<Value> = (response: Response, transport: Transport) => Promise<Value>;
 
 /** Sends until there is a successful answer to read, or until the rules say stop. */
 export async function sendCall<Value>(
   call: OutgoingCall,
   transport: Transport,
-  signal: AbortSignal,
   read: Reader<Value>,
-): Promise<Sent<Value>> {
-  const patience = createPatience(transport, signal);
+): Promise<Answered<Value>> {
+  const patience = createPatience(transport, call.signal);
   let doubted = false;
   for (let attempts = 1; ; attempts++) {
-    const tried = await tryOnce(call, transport, signal, read, attempts);
-    if ("value" in tried) return { value: tried.value, attempts };
-    const next = await whatNext(tried, transport, signal, patience);
+    const tried = await tryOnce({ call, attempts }, transport, read);
+    if ("value" in tried) return tried;
+    const next = await whatNext(tried, transport, patience);
     if (next.kind === "end") throw next.error;
     doubted ||= next.doubted;
-    const giveUp = (): TollgateError =>
-      errorOf(tried, doubted ? { moneyMoved: "unknown" } : { moneyMoved: "no", chargedMicrosUsd: 0 });
+    const giveUp = (): TollgateError => (doubted ? inDoubt(tried) : errorOf(tried, paid(0)));
     if (next.kind === "give_up" || attempts >= transport.attemptsMax)
-      throw doubted ? await lastWord(tried, transport, signal) : giveUp();
+      throw doubted ? await lastWord(tried, transport) : giveUp();
     await patience.wait(tried.answer?.retryAfterMs, giveUp);
   }
 }
 
 /** The whole answer, for a call that is not a stream. */
-export const readWhole =
-  (transport: Transport): Reader<Answer> =>
-  (response) =>
-    readAnswer(response, transport.headerWord, transport.clock.nowMs());
+export const readWhole: Reader<Answer> = (response, { headerWord, clock }) =>
+  readAnswer(response, headerWord, clock.nowMs());
 
 /** A stream is handed on as it begins. An answer that is none is read here, where one that breaks off is looked up. */
-export const readStreamOrWhole =
-  (transport: Transport): Reader<{ readonly stream: Response } | { readonly whole: Answer }> =>
-  async (response) => {
-    const isStream = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
-    return isStream ? { stream: response } : { whole: await readWhole(transport)(response) };
-  };
+export const readStreamOrWhole: Reader<{ readonly stream: Response } | { readonly whole: Answer }> = async (
+  response,
+  transport,
+) => {
+  const isStream = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
+  return isStream ? { stream: response } : { whole: await readWhole(response, transport) };
+};
 
 async function tryOnce<Value>(
-  call: OutgoingCall,
+  sent: SentCall,
   transport: Transport,
-  signal: AbortSignal,
   read: Reader<Value>,
-  attempts: number,
-): Promise<{ readonly value: Value } | Failure> {
-  if (signal.aborted && attempts === 1) {
+): Promise<Answered<Value> | Failure> {
+  const { call, attempts } = sent;
+  if (call.signal.aborted && attempts === 1) {
     throw errorOf({ call, attempts: 0, requestId: undefined }, { kind: "aborted", ...paid(0) });
   }
   // Covers the answer until it is read; a stream is read for as long as it flows.
@@ -69,15 +65,15 @@ async function tryOnce<Value>(
   const timer = setTimeout(() => timeout.abort(), transport.attemptTimeoutMs);
   let requestId: string | undefined;
   try {
-    const response = await open(call, transport, AbortSignal.any([signal, timeout.signal]));
+    const signal = AbortSignal.any([call.signal, timeout.signal]);
+    const response = await open({ ...call, signal }, transport);
     requestId = readHead(response, transport.headerWord, transport.clock.nowMs()).requestId;
-    if (response.ok) return { value: await read(response) };
-    const answer = await readAnswer(response, transport.headerWord, transport.clock.nowMs());
-    return { call, attempts, requestId, answer };
+    if (response.ok) return { ...sent, value: await read(response, transport) };
+    return { ...sent, requestId, answer: await readWhole(response, transport) };
   } catch (cause) {
-    const failure = { call, attempts, requestId, cause };
+    const failure = { ...sent, requestId, cause };
     // The caller stopped waiting; what it left behind may still cost money, and only the books know.
-    if (signal.aborted)
+    if (call.signal.aborted)
       throw errorOf(failure, { kind: "aborted", moneyMoved: call.billed ? "unknown" : "no" });
     return failure;
   } finally {
@@ -92,12 +88,7 @@ type Next =
   /** Nothing left, and nothing would the next time; what an attempt before did is another matter. */
   | { readonly kind: "give_up"; readonly doubted: false };
 
-async function whatNext(
-  failure: Failure,
-  transport: Transport,
-  signal: AbortSignal,
-  patience: Patience,
-): Promise<Next> {
+async function whatNext(failure: Failure, transport: Transport, patience: Patience): Promise<Next> {
   const { call, answer, cause } = failure;
   const refusal = readRefusal(answer?.body);
   const verdict = judge(
@@ -107,12 +98,12 @@ async function whatNext(
     call,
   );
   if (verdict === "send_again") return { kind: "again", doubted: false };
-  if (verdict === "stop" && !answer) return { kind: "give_up", doubted: false };
-  const isRunning = verdict === "wait_and_look_up";
-  const error =
-    verdict === "stop"
-      ? await stopped(failure, transport, signal)
-      : await findOutcome(failure, transport, signal, patience, isRunning);
+  if (verdict === "stop") {
+    if (!answer) return { kind: "give_up", doubted: false };
+    return { kind: "end", error: await stopped(failure, answer, transport) };
+  }
+  if (verdict === "wait_and_look_up") await patience.wait(answer?.retryAfterMs, () => inDoubt(failure));
+  const error = await findOutcome(failure, transport, patience);
   return error ? { kind: "end", error } : { kind: "again", doubted: true };
 }
 
@@ -120,23 +111,20 @@ async function whatNext(
 async function findOutcome(
   failure: Failure,
   transport: Transport,
-  signal: AbortSignal,
   patience: Patience,
-  isRunning: boolean,
 ): Promise<TollgateError | undefined> {
-  const { call, answer } = failure;
-  const unknown = (): TollgateError => errorOf(failure, { moneyMoved: "unknown" });
+  const { call, requestId, answer } = failure;
   for (let looks = 1; ; looks++) {
-    if (looks > 1 || isRunning) await patience.wait(answer?.retryAfterMs, unknown);
-    const outcome = await lookUp({ ...call, requestId: failure.requestId }, transport, signal);
-    if (!outcome && (looks >= transport.attemptsMax || !canLookUp(failure))) return unknown();
+    const outcome = await lookUp({ ...call, requestId }, transport);
+    if (!outcome && (looks >= transport.attemptsMax || !canLookUp(failure))) return inDoubt(failure);
     const decision = outcome ? decide(outcome.found, call.idempotencyKey !== undefined) : "wait_and_look_up";
     if (decision === "send_again") return undefined;
     // A task is found running for as long as it runs, and whoever asks with its key is told its name.
     if (outcome && call.repeatsAnswer === true && decision !== "ended_unpaid") return undefined;
     if (decision === "answer_lost") return errorOf(failure, { kind: "answer_lost", ...paidBy(outcome) });
     if (decision === "ended_unpaid") return errorOf(failure, paidBy(outcome));
-    if (looks >= looksMax) return unknown();
+    if (looks >= looksMax) return inDoubt(failure);
+    await patience.wait(answer?.retryAfterMs, () => inDoubt(failure));
   }
 }
 
@@ -147,19 +135,19 @@ const canLookUp = ({ call, requestId }: Failure): boolean =>
   call.idempotencyKey !== undefined || requestId !== undefined;
 
 /** The attempts are used up, and one of them was in doubt: a request can arrive after the books were first asked. */
-async function lastWord(failure: Failure, transport: Transport, signal: AbortSignal): Promise<TollgateError> {
+async function lastWord(failure: Failure, transport: Transport): Promise<TollgateError> {
   const { call, requestId } = failure;
-  const outcome = await lookUp({ ...call, requestId }, transport, signal);
-  if (!outcome || outcome.found.kind === "running") return errorOf(failure, { moneyMoved: "unknown" });
+  const outcome = await lookUp({ ...call, requestId }, transport);
+  if (!outcome || outcome.found.kind === "running") return inDoubt(failure);
   const isLost = decide(outcome.found, call.idempotencyKey !== undefined) === "answer_lost";
   return errorOf(failure, { ...(isLost ? { kind: "answer_lost" } : {}), ...paidBy(outcome) });
 }
 
 /** The request must not be sent again. What it cost stands in the answer, in the original's, or in the books. */
-async function stopped(failure: Failure, transport: Transport, signal: AbortSignal): Promise<TollgateError> {
-  const { call, answer } = failure;
+async function stopped(failure: Failure, answer: Answer, transport: Transport): Promise<TollgateError> {
+  const { call, requestId } = failure;
   // A key is refused before anything else is looked at; it could not ask the books either.
-  if (!answer || answer.status === 401) return errorOf(failure, paid(0));
+  if (answer.status === 401) return errorOf(failure, paid(0));
   const { code = "" } = readRefusal(answer.body);
   if (answer.status === 409 && code.endsWith("request_already_completed")) return madeBefore(failure, answer);
   if (!call.billed) return errorOf(failure, paid(0));
@@ -167,17 +155,12 @@ async function stopped(failure: Failure, transport: Transport, signal: AbortSign
   if (answer.status === 409) {
     if (!code.endsWith("outcome_unknown")) return errorOf(failure, paid(0));
     // Whether the vendor did the work is not known; what was charged for it may be.
-    const { requestId } = readOriginal(answer.body);
-    const outcome = await lookUp({ ...call, requestId }, transport, signal);
-    const known = outcome?.found.kind === "ended";
-    return errorOf(failure, known ? paidBy(outcome) : { moneyMoved: "unknown" });
+    const original = readOriginal(answer.body);
+    const outcome = await lookUp({ ...call, requestId: original.requestId }, transport);
+    return outcome?.found.kind === "ended" ? errorOf(failure, paidBy(outcome)) : inDoubt(failure);
   }
-  const outcome = await lookUp(
-    { idempotencyKey: undefined, requestId: failure.requestId },
-    transport,
-    signal,
-  );
-  return errorOf(failure, outcome ? paidBy(outcome) : { moneyMoved: "unknown" });
+  const outcome = await lookUp({ idempotencyKey: undefined, requestId, signal: call.signal }, transport);
+  return outcome ? errorOf(failure, paidBy(outcome)) : inDoubt(failure);
 }
 
 /** The key's request has ended. Where an attempt of ours went before, it was that one, free or not, and its answer is gone. */
@@ -189,6 +172,8 @@ function madeBefore(failure: Failure, { body }: Answer): TollgateError {
     ...paid(chargedMicrosUsd),
   });
 }
+
+const inDoubt = (failure: Failure): TollgateError => errorOf(failure, { moneyMoved: "unknown" });
 
 function paidBy(outcome: Outcome | undefined): ReturnType<typeof paid> & { requestId?: string | undefined } {
   const charged = outcome?.found.kind === "ended" ? outcome.found.chargedMicrosUsd : 0;

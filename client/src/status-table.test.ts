@@ -110,7 +110,7 @@ for (const retryAfter of [undefined, "3"]) {
               random: Math.random,
             });
             const { transport } = gateway;
-            const sent = sendCall(call, transport, new AbortController().signal, readWhole(transport));
+            const sent = sendCall(call, transport, readWhole);
             const error = await sent.catch((thrown: unknown) => thrown);
             if (!(error instanceof TollgateError)) throw new Error(`not refused: ${String(error)}`);
 

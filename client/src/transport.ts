@@ -30,13 +30,14 @@ export interface OutgoingCall {
   readonly idempotencyKey: string | undefined;
   /** The same key brings the same answer again, as the create of a task does. */
   readonly repeatsAnswer?: boolean;
+  /** Fires when the caller stops waiting. */
+  readonly signal: AbortSignal;
 }
 
 /** Sends the request once. The key goes into its header and nowhere else. */
 export async function open(
-  { method, path, body, headers, billed, idempotencyKey }: OutgoingCall,
+  { method, path, body, headers, billed, idempotencyKey, signal }: OutgoingCall,
   transport: Transport,
-  signal: AbortSignal,
 ): Promise<Response> {
   return transport.fetch(transport.baseUrl + path, {
     method,

@@ -32,8 +32,8 @@ export async function readContract(baseUrl: string): Promise<PublicContract> {
   );
   const get = async (path: string): Promise<Uint8Array> => {
     const asked = { method: "GET", path, headers: {}, billed: false, idempotencyKey: undefined } as const;
-    const never = new AbortController().signal;
-    return (await sendCall(asked, transport, never, async (answer) => answer.bytes())).value;
+    const signal = new AbortController().signal;
+    return (await sendCall({ ...asked, signal }, transport, async (answer) => answer.bytes())).value;
   };
 
   const { contentHash, docsRevision } = parse(await get("/api/contracts/version"), baseUrl);
