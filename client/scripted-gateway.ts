@@ -2,6 +2,9 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createClient, type Client } from "./src/client.ts";
+import { TollgateError } from "./src/errors.ts";
+import { readWhole, sendCall } from "./src/send-call.ts";
 import type { OutgoingCall, Transport } from "./src/transport.ts";
 
 /**
@@ -170,3 +173,43 @@ export const billedGet: OutgoingCall = {
 };
 
 export const freeGet: OutgoingCall = { ...billedGet, path: "/v1/credits/balance", billed: false };
+
+export const fine: Scripted = {
+  status: 200,
+  body: { ok: true },
+  headers: { "x-tollgate-cost-micros-usd": "5" },
+};
+
+export const refused = (status: number, code: string, more: object = {}): Scripted => ({
+  status,
+  body: { error: { code, message: code, ...more }, request_id: "req_1" },
+});
+
+export const receipt = (status: string, charged: number, outcome = "unknown") => ({
+  request_id: "req_1",
+  status,
+  outcome,
+  charged_micros_usd: charged,
+});
+
+/** Sends the call as a client would, and tells how that ended. */
+export async function endOf(call: OutgoingCall, transport: Transport): Promise<TollgateError | "answered"> {
+  try {
+    await sendCall(call, transport, readWhole);
+    return "answered";
+  } catch (error) {
+    if (!(error instanceof TollgateError)) throw error;
+    return error;
+  }
+}
+
+export function clientOf({ transport }: ScriptedGateway): Client {
+  const { baseUrl, apiKey, fetch, clock, random, attemptTimeoutMs } = transport;
+  return createClient({ baseUrl: `${baseUrl}/`, apiKey, fetch, clock, random, attemptTimeoutMs });
+}
+
+export const errorOf = (failing: Promise<unknown>): Promise<unknown> =>
+  failing.then(
+    () => "answered",
+    (error: unknown) => error,
+  );

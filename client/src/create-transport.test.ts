@@ -1,4 +1,4 @@
-// A client in places that are poorer, or stricter, than a server's runtime.
+// What a client can be made of, also in places that are poorer, or stricter, than a server's runtime.
 
 import { afterEach, expect, test } from "bun:test";
 import { openScriptedGateway, type ScriptedGateway } from "../scripted-gateway.ts";
@@ -55,4 +55,67 @@ test("an address to which no path can be added, or with a password in it, is ref
       expect.objectContaining({ name: "TollgateError", code: "invalid_base_url", moneyMoved: "no" }),
     );
   }
+});
+
+test("no call is even tried at an address that is none", async () => {
+  gateway = await openScriptedGateway({ answers: [] });
+  for (const baseUrl of [
+    "127.0.0.1:25000",
+    "localhost:8787",
+    "gate.example",
+    "ftp://gate.example",
+    "http://",
+  ]) {
+    expect(() => createClient({ apiKey: "tgk_test", baseUrl })).toThrow(
+      expect.objectContaining({ name: "TollgateError", code: "invalid_base_url", moneyMoved: "no" }),
+    );
+  }
+  expect(() => createClient({ apiKey: "" })).toThrow(
+    expect.objectContaining({ name: "TollgateError", kind: "credentials", code: "missing_api_key" }),
+  );
+});
+
+test("a client without a key is not made", async () => {
+  gateway = await openScriptedGateway({ answers: [] });
+  expect(() => createClient({ apiKey: "" })).toThrow("API key");
+  expect(() => createClient({ apiKey: "tgk_…" })).toThrow(
+    expect.objectContaining({ kind: "credentials", code: "invalid_api_key", moneyMoved: "no" }),
+  );
+  const { baseUrl } = gateway.transport;
+  await createClient({ baseUrl, apiKey: "tgk_test\n", attemptsMax: 1 })
+    .balance()
+    .catch(() => {});
+  expect(gateway.calls[0]?.headers["authorization"]).toBe("Bearer tgk_test");
+});
+
+test("a setting that is no number is refused, because no attempt and no wait would ever be the last", async () => {
+  gateway = await openScriptedGateway({ answers: [] });
+  for (const setting of [
+    { attemptsMax: NaN },
+    { attemptsMax: 0 },
+    { attemptTimeoutMs: -1 },
+    { waitMaxMs: NaN },
+  ])
+    expect(() => createClient({ apiKey: "tgk_test", ...setting })).toThrow(
+      expect.objectContaining({ code: "invalid_setting", moneyMoved: "no" }),
+    );
+});
+
+test("a client that may wait for ever waits, and does not give up what it paid for at once", async () => {
+  const headers = { "x-tollgate-cost-micros-usd": "5" };
+  gateway = await openScriptedGateway({ answers: [{ status: 200, body: { results: [] }, headers }] });
+  const { baseUrl, apiKey } = gateway.transport;
+  const client = createClient({
+    baseUrl,
+    apiKey,
+    attemptTimeoutMs: Infinity,
+    fetch: async (url, init) => {
+      const response = await fetch(url, { ...init, signal: null });
+      await Bun.sleep(30);
+      init.signal?.throwIfAborted();
+      return response;
+    },
+  });
+  expect(await client.call("rerank.create", rerank)).toMatchObject({ chargedMicrosUsd: 5, attempts: 1 });
+  expect(gateway.lookUps).toEqual([]);
 });

@@ -1,4 +1,12 @@
-import { describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
+import {
+  clientOf,
+  errorOf,
+  openScriptedGateway,
+  type Script,
+  type ScriptedGateway,
+} from "../scripted-gateway.ts";
+import type { Client } from "./client.ts";
 import { TollgateError } from "./errors.ts";
 import { waitForTask, type TaskProgress, type WaitOptions } from "./tasks.ts";
 
@@ -100,5 +108,58 @@ describe("waiting for a task", () => {
     const { ended, polls } = await wait(["RUNNING"], { signal: AbortSignal.abort() });
     expect(ended).toMatchObject({ kind: "aborted", moneyMoved: "unknown" });
     expect(polls).toBe(1);
+  });
+});
+
+describe("waiting for a task at a gateway", () => {
+  let gateway: ScriptedGateway;
+  afterEach(() => gateway.close());
+
+  async function open(script: Script): Promise<Client> {
+    gateway = await openScriptedGateway(script);
+    return clientOf(gateway);
+  }
+
+  const running = { status: 200, body: { output: { task_id: "t", task_status: "RUNNING" } } };
+
+  test("that never answers ends in time, and nobody knows what the task has cost", async () => {
+    const client = await open({ answers: ["never"] });
+    const begunMs = performance.now();
+    const error = await errorOf(client.waitForTask("t", { timeoutMs: 200 }));
+    expect(performance.now() - begunMs).toBeLessThan(2_000);
+    expect(error).toMatchObject({
+      kind: "timeout",
+      code: "task_not_final",
+      moneyMoved: "unknown",
+      chargedMicrosUsd: undefined,
+    });
+    expect(gateway.calls).toHaveLength(1);
+  });
+
+  test("that stops answering tells what was heard last", async () => {
+    const client = await open({ answers: [running, "never"] });
+    const error = await errorOf(client.waitForTask("t", { timeoutMs: 1_500, pollEveryMs: 500 }));
+    expect(error).toMatchObject({ code: "task_not_final", body: running.body });
+    expect(String(error)).toContain("The task is RUNNING");
+  });
+
+  test("is stopped by its caller in the middle of a poll", async () => {
+    const client = await open({ answers: ["never"] });
+    const error = await errorOf(client.waitForTask("t", { signal: AbortSignal.timeout(50) }));
+    expect(error).toMatchObject({ kind: "aborted", moneyMoved: "unknown" });
+  });
+
+  test("that refuses to tell says nothing about the task's money", async () => {
+    const client = await open({ answers: [{ status: 401, body: { error: "no", code: "invalid_api_key" } }] });
+    const error = await errorOf(client.waitForTask("t"));
+    expect(error).toBeInstanceOf(TollgateError);
+    expect(error).toMatchObject({
+      kind: "credentials",
+      code: "invalid_api_key",
+      status: 401,
+      requestId: "req_1",
+      moneyMoved: "unknown",
+      chargedMicrosUsd: undefined,
+    });
   });
 });

@@ -1,4 +1,6 @@
-const clientTests = ["client/src/send-call.test.ts"];
+const sendTests = ["client/src/send-call.test.ts"];
+const doubtTests = ["client/src/calls-in-doubt.test.ts"];
+const streamTests = ["client/src/relay-stream.test.ts"];
 
 export const mutants = [
   {
@@ -6,7 +8,7 @@ export const mutants = [
     file: "client/src/retry-rules.ts",
     find: 'const inDoubt: Verdict = billed ? "look_up" : "send_again";',
     replace: 'const inDoubt: Verdict = "send_again";',
-    tests: clientTests,
+    tests: doubtTests,
   },
   {
     name: "the client lets Bun send a paid GET again by itself",
@@ -20,21 +22,21 @@ export const mutants = [
     file: "client/src/transport.ts",
     find: '{ "idempotency-key": idempotencyKey }',
     replace: '{ "idempotency-key": crypto.randomUUID() }',
-    tests: clientTests,
+    tests: sendTests,
   },
   {
     name: "the client asks again for a paid GET whose upstream may have answered",
     file: "client/src/retry-rules.ts",
     find: 'return keyed || found.outcome !== "failed" ? "ended_unpaid"',
     replace: 'return keyed ? "ended_unpaid"',
-    tests: clientTests,
+    tests: doubtTests,
   },
   {
     name: "the client takes a call that succeeded for nothing for one that was not made",
     file: "client/src/retry-rules.ts",
     find: ' || found.outcome === "succeeded"',
     replace: "",
-    tests: clientTests,
+    tests: doubtTests,
   },
   {
     name: "the client takes a connection that broke for one that never came about",
@@ -48,7 +50,7 @@ export const mutants = [
     file: "client/src/send-call.ts",
     find: 'return { kind: "give_up", doubted: false };',
     replace: 'return { kind: "end", error: errorOf(failure, paid(0)) };',
-    tests: clientTests,
+    tests: sendTests,
   },
   {
     name: "the client tries to send a cap that cannot be sent",
@@ -62,7 +64,7 @@ export const mutants = [
     file: "client/src/send-call.ts",
     find: "throw doubted ? await lastWord(tried, transport) : giveUp();",
     replace: "throw errorOf(tried, paid(0));",
-    tests: clientTests,
+    tests: doubtTests,
   },
   {
     name: "a cap that comes from arithmetic grows when it is written down",
@@ -76,42 +78,42 @@ export const mutants = [
     file: "client/src/send-call.ts",
     find: "    doubted ||= next.doubted;\n",
     replace: "    doubted = next.doubted;\n",
-    tests: clientTests,
+    tests: doubtTests,
   },
   {
     name: "the client takes a call that runs on for one that cost nothing",
     file: "client/src/send-call.ts",
     find: "    if (looks >= looksMax) return inDoubt(failure);\n",
     replace: "    if (looks >= looksMax) return errorOf(failure, paid(0));\n",
-    tests: clientTests,
+    tests: doubtTests,
   },
   {
     name: "the client says that a stream that broke off cost nothing",
     file: "client/src/relay-stream.ts",
     find: "return errorOf(failure, moneyOf(await chargedInTheEnd(failure, transport)));",
     replace: "return errorOf(failure, moneyOf(0));",
-    tests: ["client/src/client.test.ts"],
+    tests: streamTests,
   },
   {
     name: "the client takes a whole answer for a stream",
     file: "client/src/send-call.ts",
     find: "return isStream ? { stream: response } :",
     replace: "return response.ok ? { stream: response } :",
-    tests: ["client/src/client.test.ts"],
+    tests: streamTests,
   },
   {
     name: "the client takes a stream that its vendor broke off for a whole one",
     file: "client/src/relay-stream.ts",
     find: "        saidError ??= readStreamError(event);\n",
     replace: "        readStreamError(event);\n",
-    tests: ["client/src/client.test.ts"],
+    tests: streamTests,
   },
   {
     name: "the client takes its own earlier attempt at what is free for somebody else's",
     file: "client/src/send-call.ts",
     find: "  if (answer.status === 401) return",
     replace: "  if (!call.billed || answer.status === 401) return",
-    tests: clientTests,
+    tests: ["client/src/conflicts.test.ts"],
   },
   {
     name: "what the sandbox gave up is back after a restart",
