@@ -27,7 +27,8 @@ export function refusalBody(refusal: CallRefused, asked: Asked): unknown {
         request_id: asked.requestId,
       };
     case "gemini":
-      return { error: { ...geminiError(refusal), ...further(refusal) } };
+      // Gemini's own `reason` is the code; what an approval lacks has the same name and is told in the message.
+      return { error: { ...geminiError(refusal), ...further(refusal), reason: refusal.code } };
     case "plain":
       return plainBody(refusal, asked);
   }
