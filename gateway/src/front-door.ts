@@ -1,5 +1,6 @@
 import type { Doors } from "./doors/create-doors.ts";
 import { answerPreflight } from "./doors/http/preflight.ts";
+import { isApiPath } from "./platform/api-paths.ts";
 import type { AnswerVisit, Door, DoorVisit } from "./platform/door.ts";
 import { splitTarget, type HttpRequest } from "./platform/http-request.ts";
 import type { InFlight } from "./platform/in-flight.ts";
@@ -94,15 +95,6 @@ function named(response: Response, { id }: DoorVisit): Response {
   if (!response.headers.has("x-request-id")) response.headers.set("x-request-id", id);
   return response;
 }
-
-/** Where a credential is asked for before anything else, whether the path exists or not. */
-const isApiPath = (path: string): boolean =>
-  path.startsWith("/v1/") ||
-  path.startsWith("/v1beta/") ||
-  path.startsWith("/apis/v1/") ||
-  apiRoots.has(path);
-
-const apiRoots: ReadonlySet<string> = new Set(["/v1", "/v1beta", "/apis/v1"]);
 
 /** Browsers and proxies together send some thirty. */
 const headersMax = 100;

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { describeIssue } from "../platform/config-error.ts";
 import { modelKinds } from "./model-kind.ts";
 import { defaultNames } from "./names.ts";
+import { apiRoots } from "../platform/api-paths.ts";
 import { microsFromUsd } from "../platform/money.ts";
 
 /** What can be exchanged in each protocol that there is an adapter for. */
@@ -117,6 +118,8 @@ const price = z.discriminatedUnion(
   'expected a price, such as fixed("0.01") or free',
 );
 
+const apiPath = new RegExp(`^(?:${apiRoots.join("|")})[^\\s?#]+$`);
+
 const operation = z.looseObject({
   id: z
     .string()
@@ -128,12 +131,7 @@ const operation = z.looseObject({
   summary: text,
   category: z.enum(["models", "data", "account"]),
   method: z.enum(["GET", "POST"]),
-  path: z
-    .string()
-    .regex(
-      /^\/(v1|v1beta|apis\/v1)\/[^\s?#]+$/,
-      "expected a path that begins with /apis/v1/, /v1/ or /v1beta/",
-    ),
+  path: z.string().regex(apiPath, `expected a path that begins with ${apiRoots.join(", ")}`),
   params: z.record(z.string(), z.string()).optional(),
   query: schema,
   body: schema.optional(),
