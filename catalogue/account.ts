@@ -40,6 +40,7 @@ export const usageGet = defineOperation({
   category: "account",
   method: "GET",
   path: "/v1/usage",
+  shapeOf400: "message_only",
   query: z.object({
     start_time: unixSeconds.describe("Window start, Unix seconds."),
     end_time: unixSeconds

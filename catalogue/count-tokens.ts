@@ -23,6 +23,7 @@ export const messagesCountTokens = defineOperation({
   category: "models",
   method: "POST",
   path: "/v1/messages/count_tokens",
+  dialects: ["anthropic"],
   body: z.looseObject({
     model: z.string().min(1).max(200),
     messages: z.array(z.looseObject({ role: z.string() })).min(1, "must hold at least one message"),
@@ -47,6 +48,7 @@ export const modelsCountTokens = defineOperation({
   category: "models",
   method: "POST",
   path: "/v1beta/models/{model}:countTokens",
+  dialects: ["gemini"],
   body: z
     .looseObject({
       contents: contents.optional(),

@@ -22,6 +22,7 @@ export const embeddingsCreate = defineOperation({
   category: "models",
   method: "POST",
   path: "/v1/embeddings",
+  dialects: ["openai"],
   body: embeddingsBody,
   response: embeddings,
   example: { body: { model: "text-embedding-3-small", input: "how do plants make food" } },

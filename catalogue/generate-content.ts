@@ -56,6 +56,7 @@ const common = {
     body: { contents: [{ role: "user", parts: [{ text: "Say hello." }] }] },
   },
   ...conversations("gemini"),
+  dialectsUnder: "/v1beta/",
   limits: { rpm: { group: "generateContent", limit: requestsPerMinute } },
   price: {
     kind: "per_token",

@@ -32,6 +32,8 @@ export const imagesGenerate = defineOperation({
   category: "models",
   method: "POST",
   path: "/v1/images/generations",
+  dialects: ["openai"],
+  dialectsUnder: "/v1/images/",
   body: imagesBody,
   response: images,
   example: { body: { prompt: "A lighthouse at dusk", quality: "low", size: "1024x1024" } },

@@ -26,6 +26,7 @@ export const responsesCreate = defineOperation({
   category: "models",
   method: "POST",
   path: "/v1/responses",
+  dialects: ["openai"],
   body: responsesBody,
   response: modelResponse,
   example: { body: { model: "gpt-4o-mini", input: "Say hello.", max_output_tokens: 64 } },

@@ -20,6 +20,7 @@ export const everyConversation = {
 /** Any model vendor can serve any dialect: the gateway translates where they differ. */
 export const conversations = (dialect: ModelDialect) => ({
   ...everyConversation,
+  dialects: [dialect] as const,
   servedBy: {
     openai: { exchange: "chat", path: "", dialect },
     anthropic: { exchange: "chat", path: "", dialect },

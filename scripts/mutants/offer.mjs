@@ -307,4 +307,18 @@ export const mutants = [
     replace: "",
     tests: ["gateway/src/operation/catalogue.test.ts"],
   },
+  {
+    name: "clients of a dialect are told in other words what is not there",
+    file: "gateway/src/offer/conventions.ts",
+    find: "return (path) => ofPaths.get(path) ?? underRoot(path);",
+    replace: "return (path) => ofPaths.get(path) ?? ours;",
+    tests: ["test/callers/conventions-of-paths.test.ts"],
+  },
+  {
+    name: "of two roots of a path the wider one says whose clients call it",
+    file: "gateway/src/offer/conventions.ts",
+    find: "b.root.length - a.root.length",
+    replace: "a.root.length - b.root.length",
+    tests: ["test/callers/conventions-of-paths.test.ts"],
+  },
 ];

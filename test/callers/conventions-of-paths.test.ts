@@ -2,8 +2,12 @@
 // own shape, the header for their key, and the name under which they read a request's id.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { read, type Answered } from "../bad-inputs/error-shapes.ts";
 import { rawRequest, sendForOne } from "../bad-inputs/raw-request.ts";
+import { projectFolder } from "../support/project-folder.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 type Shape = "openai" | "anthropic" | "gemini" | "plain" | "only a message";
@@ -148,6 +152,78 @@ describe.each([
       const told = headers.get("request-id");
       expect([path, told]).toEqual([path, tellsRequestId ? headers.get("x-request-id") : null]);
     }
+  });
+});
+
+describe("an operation of the operator's own", () => {
+  const define = JSON.stringify(join(projectFolder, "gateway/src/operation/define-operation.ts"));
+  const operation = (name: string, members: string): string => `
+    export const ${name} = defineOperation({
+      id: "own.${name}", title: "Own", summary: "One's own.", category: "data", method: "GET",
+      query: z.looseObject({ ticker: z.string() }), price: fixed("0.01"), ${members},
+      servedBy: { financialdatasets: { exchange: "forward_query", path: "/financial-metrics/snapshot" } },
+    });`;
+  const definitions = [
+    `import { defineOperation, fixed, z } from ${define};`,
+    operation("speech", 'path: "/v1/audio/speech", dialects: ["openai"], dialectsUnder: "/v1/audio/"'),
+    operation("voices", 'path: "/v1/audio/voices/{id}", params: { id: "" }, dialects: ["anthropic"]'),
+    operation("short", 'path: "/apis/v1/short", shapeOf400: "message_only"'),
+    operation("plain", 'path: "/apis/v1/plain"'),
+    operation("inFamily", 'path: "/v1beta/weather"'),
+  ];
+  const own: Readonly<Record<string, Conventions>> = {
+    "/v1/audio": plain,
+    "/v1/audio/speech": openai,
+    "/v1/audio/nothing": openai,
+    "/v1/audio/voices": openai,
+    "/v1/audio/voices/x": anthropic,
+    "/v1/audio/voices/x/y": anthropic,
+    "/v1/chat/completions": openai,
+    "/apis/v1/short": usage,
+    "/apis/v1/short/x": plain,
+    "/apis/v1/plain": plain,
+    "/v1beta/weather": gemini,
+  };
+  let gateway: TestGateway;
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "tollgate-conventions-"));
+    writeFileSync(join(folder, "own.ts"), definitions.join("\n"));
+    gateway = await openTestGateway({ catalogueFolders: [folder] });
+  });
+  afterAll(async () => {
+    await gateway.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("says whose clients call it, and they find everything as they expect it", async () => {
+    const account = await gateway.openAccount();
+    for (const [path, { shape, keyHeader, tellsRequestId = false, shapeOf400 = shape }] of Object.entries(
+      own,
+    )) {
+      const refused = await read(gateway.call(account, path));
+      const expected = refused.status === 400 ? shapeOf400 : shape;
+      expect([path, shapeIn(refused.body)]).toEqual([path, expected]);
+      const stranger = await fetch(gateway.url + path);
+      expect([path, shapeIn(await stranger.json())]).toEqual([path, shape]);
+      expect([path, stranger.headers.has("request-id")]).toEqual([path, tellsRequestId]);
+      for (const header of ["x-api-key", "x-goog-api-key"]) {
+        const { status } = await fetch(gateway.url + path, { headers: { [header]: account.key } });
+        expect([path, header, status !== 401]).toEqual([path, header, header === keyHeader]);
+      }
+    }
+  });
+
+  test("is described so in the contract", async () => {
+    const version = await fetch(`${gateway.url}/api/contracts/version`);
+    const { contentHash } = (await version.json()) as { contentHash: string };
+    const source = async (id: string): Promise<string> =>
+      (await fetch(`${gateway.url}/api/contracts/source?hash=${contentHash}&operation_id=${id}`)).text();
+    expect(await source("own.speech")).toContain('"OpenAI401');
+    expect(await source("own.voices")).toContain('"x-api-key": []');
+    expect(await source("own.short")).toContain('"PlainUsage400');
+    expect(await source("own.plain")).not.toContain('"PlainUsage400');
   });
 });
 

@@ -3,7 +3,7 @@ import type { Credential } from "../keys/keys.ts";
 import type { SeenStanding } from "../limits/call-limits.ts";
 import type { Want } from "../limits/limiter.ts";
 import type { TakenAt } from "../limits/taken-at.ts";
-import type { Offer } from "../offer/offer.ts";
+import type { Offer, OfferedOperation } from "../offer/offer.ts";
 import type { Micros } from "../platform/money.ts";
 import type { PacedBody } from "../platform/paced-body.ts";
 
@@ -50,7 +50,7 @@ export interface Call {
 
 export interface Known {
   caller?: Credential | undefined;
-  operationId?: string | undefined;
+  offered?: OfferedOperation | undefined;
   /** Under the name it is offered by. */
   model?: string | undefined;
   /** Who answered, or did not. */
@@ -72,7 +72,7 @@ export interface Known {
 /** Nothing yet. Every member has its place from the beginning: an object that grows is moved each time. */
 export const nothingKnown = (): Known => ({
   caller: undefined,
-  operationId: undefined,
+  offered: undefined,
   model: undefined,
   upstream: undefined,
   requests: undefined,

@@ -241,9 +241,9 @@ test("every refusal there is belongs to some operation", () => {
 
 test("no two different refusals share a name", () => {
   const byName = new Map<string, string>();
-  for (const { operation, path } of inputOf().offer.operations.values()) {
+  for (const { operation, conventions } of inputOf().offer.operations.values()) {
     for (const { status, codes } of refusalsByStatus(operation)) {
-      const name = refusalName(path, status, codes);
+      const name = refusalName(conventions, status, codes);
       expect([name, byName.get(name) ?? codes.join()]).toEqual([name, codes.join()]);
       byName.set(name, codes.join());
     }

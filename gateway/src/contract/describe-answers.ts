@@ -1,8 +1,9 @@
 import { z } from "zod";
+import type { Conventions } from "../offer/conventions.ts";
+import type { OfferedOperation } from "../offer/offer.ts";
 import { costEstimate } from "../operation/cost-estimate.ts";
 import type { Names } from "../operation/names.ts";
 import { isSold, type Operation } from "../operation/operation.ts";
-import { dialectOf } from "../platform/dialect.ts";
 import type { JsonObject } from "../platform/json.ts";
 import type { RefusalCode } from "../platform/refusals.ts";
 import type { Components } from "./components.ts";
@@ -13,12 +14,11 @@ import { asksUpstream } from "./refusals-of.ts";
 
 /** Every status this operation can answer with, and what comes with it. */
 export function describeAnswers(
-  operation: Operation,
-  path: string,
+  { operation, conventions }: OfferedOperation,
   names: Names,
   components: Components,
 ): JsonObject {
-  const context = { operation, path, names, components };
+  const context = { operation, conventions, names, components };
   const refused = refusalsByStatus(operation).map((refusal): [string, JsonObject] => [
     String(refusal.status),
     describeRefusal(refusal, context),
@@ -63,7 +63,7 @@ function describeSuccess(operation: Operation, components: Components): JsonObje
 
 interface Context {
   readonly operation: Operation;
-  readonly path: string;
+  readonly conventions: Conventions;
   readonly names: Names;
   readonly components: Components;
 }
@@ -71,18 +71,18 @@ interface Context {
 /** Refusals of one shape are written once, under a name that says which they are. */
 function describeRefusal(
   { status, meaning, codes }: RefusalsOfStatus,
-  { operation, path, names, components }: Context,
+  { operation, conventions, names, components }: Context,
 ): JsonObject {
-  const dialect = dialectOf(path);
   const passedOn = asksUpstream(operation) && !oursAlone.has(status);
   const negative: Negative = {
     operation,
     refused: { status, codes },
     asked: passedOn || codes.some((code) => saidAfterAsking.has(code)),
   };
-  const name = refusalName(path, status, codes) + (passedOn ? "OrUpstream" : "") + headersName(negative);
+  const name =
+    refusalName(conventions, status, codes) + (passedOn ? "OrUpstream" : "") + headersName(negative);
   return components.shared("responses", name, () => {
-    const schema = components.schema(refusalSchema({ dialect, path, status, codes }));
+    const schema = components.schema(refusalSchema({ conventions, status, codes }));
     return {
       description: `${meaning} Codes: ${codes.join(", ")}.`,
       headers: refusalHeaders(negative, names, components),
@@ -116,9 +116,14 @@ function upstreamAnswer({ operation, names, components }: Context): JsonObject {
 }
 
 /** Up to two codes name themselves; more are known by what they have in common, if anything. */
-export function refusalName(path: string, status: number, codes: readonly RefusalCode[]): string {
-  const usage = path === "/v1/usage" && status === 400 ? "Usage" : "";
-  return `${dialectNames[dialectOf(path)]}${usage}${status}${codesName(codes)}`;
+export function refusalName(
+  { dialect, messageOnly400 }: Conventions,
+  status: number,
+  codes: readonly RefusalCode[],
+): string {
+  // Published under the name of the operation that was the first to refuse so.
+  const messageOnly = messageOnly400 && status === 400 ? "Usage" : "";
+  return `${dialectNames[dialect]}${messageOnly}${status}${codesName(codes)}`;
 }
 
 const dialectNames = { openai: "OpenAI", anthropic: "Anthropic", gemini: "Gemini", plain: "Plain" } as const;

@@ -3,7 +3,6 @@ import type { OfferedOperation } from "../offer/offer.ts";
 import type { Names } from "../operation/names.ts";
 import type { Example, Operation } from "../operation/operation.ts";
 import { streamsWhen } from "../operation/streams-when.ts";
-import { keyHeaderOf } from "../platform/dialect.ts";
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
 import type { Components } from "./components.ts";
 import { describeAnswers } from "./describe-answers.ts";
@@ -31,10 +30,10 @@ export function describeOperation(
       "\n\n",
     ),
     tags: [operation.category],
-    security: [{ bearer: [] }, ...clientKey(path)],
+    security: [{ bearer: [] }, ...clientKey(offered)],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(operation.body ? { requestBody: describeBody(operation, example, components) } : {}),
-    responses: describeAnswers(operation, path, names, components),
+    responses: describeAnswers(offered, names, components),
     "x-price": priceOf(offered),
     ...(operation.limits?.rpm ? { "x-requests-per-minute": operation.limits.rpm.limit } : {}),
     ...(streaming === undefined ? {} : { "x-streams": streaming }),
@@ -64,10 +63,8 @@ export const securitySchemes = {
   },
 } as const;
 
-function clientKey(path: string): JsonObject[] {
-  const header = keyHeaderOf(path);
-  return header === undefined ? [] : [{ [header]: [] }];
-}
+const clientKey = ({ conventions: { keyHeader } }: OfferedOperation): JsonObject[] =>
+  keyHeader === undefined ? [] : [{ [keyHeader]: [] }];
 
 const pathParameters = ({ params }: Operation, path: string, example: Example | undefined): JsonObject[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({

@@ -1,31 +1,32 @@
 // The bodies of refusals, by dialect and status: what `doors/http/refusal-body.ts` writes, as schemas.
 
 import { z } from "zod";
-import type { Dialect, ModelDialect } from "../platform/dialect.ts";
+import type { Conventions } from "../offer/conventions.ts";
+import type { ModelDialect } from "../platform/dialect.ts";
 import { refusals, type RefusalCode } from "../platform/refusals.ts";
 
 export interface RefusedWith {
-  readonly dialect: Dialect;
-  readonly path: string;
+  readonly conventions: Conventions;
   readonly status: number;
   readonly codes: readonly RefusalCode[];
 }
 
 /** The same refusal has the same schema, so that it is converted once for all contracts. */
 export function refusalSchema(refused: RefusedWith): z.ZodType {
-  const { dialect, path, status, codes } = refused;
-  const key = [dialect, path === usagePath ? path : "", status, ...codes].join(" ");
+  const { conventions, status, codes } = refused;
+  const { dialect, messageOnly400 } = conventions;
+  const key = [dialect, messageOnly400, status, ...codes].join(" ");
   const schema = made.get(key) ?? createSchema(refused);
   made.set(key, schema);
   return schema;
 }
 
-const usagePath = "/v1/usage";
 /** Bounded by the table of refusals: what no operation can answer with is never asked for. */
 const made = new Map<string, z.ZodType>();
 
 function createSchema(refused: RefusedWith): z.ZodType {
-  const { dialect, status } = refused;
+  const { conventions, status } = refused;
+  const { dialect } = conventions;
   const shape = dialect === "plain" ? plainShape(refused) : shapes[dialect](refused);
   return status === 401 ? z.union([shape, quoteRefusal]) : shape;
 }
@@ -38,9 +39,9 @@ const quoteRefusal = z
   .object({ error: z.object({ code: z.string(), message }), request_id: requestId.optional() })
   .meta({ id: "QuoteRefusal", description: "In quote mode." });
 
-function plainShape({ path, status, codes }: RefusedWith): z.ZodType {
+function plainShape({ conventions, status, codes }: RefusedWith): z.ZodType {
   // Exactly this, and nothing else, as the specification has it.
-  if (path === usagePath && status === 400) return z.strictObject({ error: message });
+  if (conventions.messageOnly400 && status === 400) return z.strictObject({ error: message });
   const flat = codes.filter((code) => refusals[code].shape === "flat");
   const nested = codes.filter((code) => refusals[code].shape === "nested");
   const bare = codes.filter((code) => refusals[code].shape === "bare");

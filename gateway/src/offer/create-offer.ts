@@ -4,6 +4,7 @@ import type { ModelListing } from "../operation/self-service.ts";
 import type { Catalogue } from "../operation/catalogue.ts";
 import { isSold, type Operation } from "../operation/operation.ts";
 import { checkVia } from "./check-via.ts";
+import { createConventions } from "./conventions.ts";
 import { doubtfulModels } from "./advice/doubtful-models.ts";
 import { doubtfulPrices } from "./advice/doubtful-prices.ts";
 import { findGaps } from "./advice/find-gaps.ts";
@@ -20,7 +21,10 @@ export function createOffer(catalogue: Catalogue, config: Config, sandboxUrl: st
   checkVia(catalogue, config);
   const sources: OfferSources = { catalogue, config, sandboxUrl };
   const models = mergeModels(catalogue, config);
-  const offered = catalogue.operations.map((operation) => offerOperation(operation, { ...sources, models }));
+  const conventionsOf = createConventions(catalogue.operations, config.names);
+  const offered = catalogue.operations.map((operation) =>
+    offerOperation(operation, { ...sources, models }, conventionsOf),
+  );
   const sold = offered.filter((one) => isServed(one, sources));
   const listed = listModels({ operations: byId(sold) });
   const served = offered
@@ -30,6 +34,7 @@ export function createOffer(catalogue: Catalogue, config: Config, sandboxUrl: st
     names: config.names,
     headers: headerNames(config.names.provider.toLowerCase()),
     routes: createRoutes(served),
+    conventionsOf,
     operations: byId(served),
     tiers: config.tiers,
     sandboxUrl,

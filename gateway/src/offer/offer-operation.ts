@@ -5,11 +5,15 @@ import { costUnit } from "../operation/price.ts";
 import { createTerms, type Terms } from "../prices/terms.ts";
 import { microsFromUsd, multiplierOne, picoFromUsd, type Micros } from "../platform/money.ts";
 import { offerModel } from "./offer-model.ts";
-import type { OfferedModel, OfferedOperation } from "./offer.ts";
+import type { Offer, OfferedModel, OfferedOperation } from "./offer.ts";
 import { servingUpstreams, type Market } from "./serving-upstreams.ts";
 
 /** An operation of the catalogue as this market has it: at what price, by whom, with which models. */
-export function offerOperation(declared: Operation, market: Market): OfferedOperation {
+export function offerOperation(
+  declared: Operation,
+  market: Market,
+  conventionsOf: Offer["conventionsOf"],
+): OfferedOperation {
   const written = market.config.operations.get(declared.id);
   const operation = withLimits(declared, written);
   const path = bindNames(operation.path, market.config.names);
@@ -28,6 +32,7 @@ export function offerOperation(declared: Operation, market: Market): OfferedOper
   return {
     operation,
     path,
+    conventions: conventionsOf(path),
     terms: termsOf(operation, written),
     mostCostMicros: mostCostOf(operation, written),
     upstreams,

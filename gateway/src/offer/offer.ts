@@ -9,6 +9,7 @@ import type { Terms } from "../prices/terms.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import type { Micros } from "../platform/money.ts";
 import type { Gap } from "./advice/gap.ts";
+import type { Conventions } from "./conventions.ts";
 import type { Routes } from "./routes.ts";
 import type { TaskUpstream } from "../tasks/task-desk.ts";
 
@@ -20,6 +21,8 @@ export interface Offer {
   readonly names: Names;
   readonly headers: HeaderNames;
   readonly routes: Routes;
+  /** Also of paths where nothing is on sale. */
+  readonly conventionsOf: (path: string) => Conventions;
   readonly operations: ReadonlyMap<string, OfferedOperation>;
   readonly tiers: Readonly<Record<TierName, TierLimits>>;
   /** Where the sandbox listens; undefined when it is off. */
@@ -47,6 +50,7 @@ export interface OfferedOperation {
   readonly operation: Operation;
   /** The path with the configured names in it. */
   readonly path: string;
+  readonly conventions: Conventions;
   /** The price of an operation that has one price; undefined when nobody set one, or when models have it. */
   readonly terms: Terms | undefined;
   /** The most that is charged, at list price, for an operation whose vendor says afterwards what it cost. */

@@ -52,6 +52,11 @@ describe("an operation of one's own", () => {
       { path: '"/apis/v1/{city}/{city}"', params: '{ city: "A city." }' },
       "weather.path: {city} stands in it twice",
     ],
+    [{ dialects: '["klingon"]' }, "weather.dialects.0: Invalid option"],
+    [{ dialects: "[]" }, "weather.dialects: expected one at least"],
+    [{ dialectsUnder: '"/apis/v1/other/"' }, "weather.dialectsUnder: expected what its path begins with"],
+    [{ dialectsUnder: '"/apis"' }, "weather.dialectsUnder: expected what its path begins with"],
+    [{ shapeOf400: '"short"' }, "weather.shapeOf400: "],
     [{ params: '{ city: "A city." }' }, "weather.params.city: there is no {city} in the path"],
     [{ price: undefined }, 'weather.price: expected a price, such as fixed("0.01") or free'],
     [{ price: 'fixed("-0.01")' }, "weather.price.usd: expected USD, not below 0"],
@@ -100,6 +105,7 @@ describe("an operation of one's own", () => {
     { price: "free" },
     { path: '"/apis/v1/{social_a}/{city}"', params: '{ city: "A city." }' },
     { query: undefined },
+    { dialects: '["openai", "anthropic"]', dialectsUnder: '"/apis/v1/weather/"' },
   ];
   for (const changed of right) {
     test(`is taken with ${JSON.stringify(changed)}`, async () => {

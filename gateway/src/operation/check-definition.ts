@@ -6,6 +6,7 @@ import { describeIssue } from "../platform/config-error.ts";
 import { modelKinds } from "./model-kind.ts";
 import { defaultNames } from "./names.ts";
 import { apiRoots } from "../platform/api-paths.ts";
+import { modelDialects } from "../platform/dialect.ts";
 import { microsFromUsd } from "../platform/money.ts";
 
 /** What can be exchanged in each protocol that there is an adapter for. */
@@ -15,9 +16,12 @@ export type Exchanges = Readonly<Record<string, readonly string[]>>;
 export function operationProblems(definition: unknown, exchanges: Exchanges | undefined): string[] {
   const parsed = operation.safeParse(definition);
   if (!parsed.success) return parsed.error.issues.map(describeIssue);
-  const { path, params, servedBy, answer, aboutTask, link } = parsed.data;
+  const { path, params, dialectsUnder = path, servedBy, answer, aboutTask, link } = parsed.data;
   return [
     ...pathProblems(path, Object.keys(params ?? {})),
+    ...(path.startsWith(dialectsUnder) && apiRoots.some((root) => dialectsUnder.startsWith(root))
+      ? []
+      : ["dialectsUnder: expected what its path begins with"]),
     ...([servedBy, answer, aboutTask].filter((one) => one !== undefined).length === 1
       ? []
       : ["servedBy: expected who serves it"]),
@@ -132,6 +136,9 @@ const operation = z.looseObject({
   category: z.enum(["models", "data", "account"]),
   method: z.enum(["GET", "POST"]),
   path: z.string().regex(apiPath, `expected a path that begins with ${apiRoots.join(", ")}`),
+  dialects: z.array(z.enum(modelDialects)).min(1, "expected one at least").optional(),
+  dialectsUnder: z.string().optional(),
+  shapeOf400: z.literal("message_only").optional(),
   params: z.record(z.string(), z.string()).optional(),
   query: schema,
   body: schema.optional(),

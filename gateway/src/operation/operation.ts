@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { ConflictPrefix } from "../ledger/refuse-earlier.ts";
 import type { OperationLimits } from "../limits/call-limits.ts";
+import type { ModelDialect } from "../platform/dialect.ts";
 import type { RefusalCode } from "../platform/refusals.ts";
 import type { Asker } from "./asker.ts";
 import type { SelfService } from "./self-service.ts";
@@ -56,6 +57,12 @@ interface Declared<Input> extends Described {
   readonly method: "GET" | "POST";
   /** `{social_a}` and the like are names of the configuration; any other brace is a path parameter. */
   readonly path: string;
+  /** Whose official clients call it. The first of them decides in which words it refuses; ours when absent. */
+  readonly dialects?: readonly [ModelDialect, ...ModelDialect[]];
+  /** Every path that begins so has the same clients, whether it exists or not; those that begin like its own when absent. */
+  readonly dialectsUnder?: string;
+  /** How a 400 looks in words of ours, where it is not as usual. */
+  readonly shapeOf400?: "message_only";
   /** The parameter at the end of the path may hold slashes, as names of models do. */
   readonly slashesAtEnd?: true;
   readonly query: z.ZodType;

@@ -11,10 +11,10 @@ export function logCall(
   code?: string,
 ): void {
   if (!log.writesDebug) return;
-  const { operationId, caller, model, upstream, chargedMicros } = call.known;
+  const { offered, caller, model, upstream, chargedMicros } = call.known;
   log.debug(event, {
     request_id: call.id,
-    operation_id: operationId ?? "none",
+    operation_id: offered?.operation.id ?? "none",
     status,
     code,
     account_id: caller?.accountId,

@@ -42,7 +42,7 @@ export function refusalOf(
 
 /** Counts a call, refused or not, and how long it took until its answer began. */
 function countCall(call: EndedCall | undefined, status: number, { metrics, clock }: Parts): void {
-  const operation = call?.known.operationId ?? "none";
+  const operation = call?.known.offered?.operation.id ?? "none";
   metrics.count("tollgate_calls_total", { operation, status: String(status) });
   metrics.observe("tollgate_call_seconds", { operation }, call ? clock.wallMs() - call.receivedAtMs : 0);
 }

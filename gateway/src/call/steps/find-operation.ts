@@ -8,6 +8,6 @@ export function findOperation(call: Call): FoundRoute {
     return refuse("unsupported_uri", "unsupported uri");
   }
   if (!found) return refuse("unknown_endpoint", "api endpoint not found");
-  call.known.operationId = found.offered.operation.id;
+  call.known.offered = found.offered;
   return found;
 }

@@ -1,12 +1,19 @@
 import { describe, expect, test } from "bun:test";
-import { nothingKnown, type Call, type Known } from "../../call/call.ts";
+import { nothingKnown, type Known } from "../../call/call.ts";
 import { answerHeaders } from "./answer-headers.ts";
 
 const names = { costMicrosUsd: "x-one-cost-micros-usd", upstream: "x-one-upstream" };
 
 /** Only what the headers are made from. */
-const call = (id: string, known: Partial<Known> = {}, path = "/v1/rerank"): Call =>
-  ({ id, path, known: { ...nothingKnown(), ...known }, offer: { headers: names } }) as unknown as Call;
+const call = (id: string, known: Partial<Known> = {}, hasAnthropicClients = false): AnsweredCall =>
+  ({
+    id,
+    known: { ...nothingKnown(), ...known },
+    offer: { headers: names },
+    conventions: { hasAnthropicClients },
+  }) as unknown as AnsweredCall;
+
+type AnsweredCall = Parameters<typeof answerHeaders>[0];
 
 const standing = { limit: 60, remaining: 59, resetsAtMs: 1_000 };
 
@@ -17,7 +24,7 @@ describe("the headers of answers", () => {
 
   test("everything that is known is said, each on a line of its own", () => {
     const all = { requests: standing, tokens: standing, chargedMicros: 5n, servedBySandbox: true };
-    const lines = answerHeaders(call("1", all, "/v1/messages"), {
+    const lines = answerHeaders(call("1", all, true), {
       nowMs: 0,
       contentType: "text/event-stream",
       streams: true,

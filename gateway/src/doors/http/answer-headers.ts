@@ -1,6 +1,10 @@
 import type { Call } from "../../call/call.ts";
-import { isAskedByAnthropicClient } from "../../platform/dialect.ts";
+import type { Conventions } from "../../offer/conventions.ts";
 import { limitLines } from "../wire/limit-headers.ts";
+
+interface AnsweredCall extends Pick<Call, "id" | "known" | "offer"> {
+  readonly conventions: Conventions;
+}
 
 interface AboutAnswer {
   /** When it is written. */
@@ -16,11 +20,11 @@ interface AboutAnswer {
 }
 
 /** The headers of a call's answer, as lines. */
-export function answerHeaders({ id, path, known, offer }: Call, about: AboutAnswer): string {
+export function answerHeaders({ id, conventions, known, offer }: AnsweredCall, about: AboutAnswer): string {
   const { nowMs, contentType, streams = false, retryAfterSeconds, retryable, crossesOrigins = false } = about;
   let lines = `x-request-id: ${id}\r\n`;
   // By this name Anthropic's official client knows it.
-  if (isAskedByAnthropicClient(path)) lines += `request-id: ${id}\r\n`;
+  if (conventions.hasAnthropicClients) lines += `request-id: ${id}\r\n`;
   if (contentType !== undefined) lines += `content-type: ${plainOr(contentType)}\r\n`;
   if (streams) lines += "cache-control: no-cache\r\nx-accel-buffering: no\r\n";
   if (retryAfterSeconds !== undefined) lines += `retry-after: ${retryAfterSeconds}\r\n`;

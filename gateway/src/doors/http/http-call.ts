@@ -1,4 +1,5 @@
 import { nothingKnown, type Call, type Known, type PresentedKey } from "../../call/call.ts";
+import type { Conventions } from "../../offer/conventions.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { HttpRequest } from "../../platform/http-request.ts";
 import type { Located } from "../../platform/visitor.ts";
@@ -30,7 +31,6 @@ export class HttpCall implements Call {
   readonly path: string;
   readonly rawQuery: string;
   readonly presented: PresentedKey;
-  readonly forwarded: Readonly<Record<string, string>>;
   readonly offer: Offer;
   readonly known: Known = nothingKnown();
   readonly #request: HttpRequest | undefined;
@@ -43,9 +43,8 @@ export class HttpCall implements Call {
     this.method = request?.method ?? "GET";
     this.path = path;
     this.rawQuery = rawQuery;
-    this.presented = request ? presentedKey(request.headers, path) : noKey;
-    this.forwarded = request ? forwardedHeaders(request.headers, path) : noHeaders;
     this.offer = offer;
+    this.presented = request ? presentedKey(request.headers, this) : noKey;
     this.#request = request;
     this.#visitor = visitor;
     this.#bodies = bodies;
@@ -53,6 +52,15 @@ export class HttpCall implements Call {
 
   address(): string | undefined {
     return this.#visitor.address();
+  }
+
+  /** The operation knows them without a look at the path, once it is found. */
+  get conventions(): Conventions {
+    return this.known.offered?.conventions ?? this.offer.conventionsOf(this.path);
+  }
+
+  get forwarded(): Readonly<Record<string, string>> {
+    return this.#request ? forwardedHeaders(this.#request.headers, this.conventions) : noHeaders;
   }
 
   get costMode(): string | undefined {

@@ -6,7 +6,6 @@ import { seeTokens } from "../../call/limits/see-tokens.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { InFlight } from "../../platform/in-flight.ts";
 import type { CallRefused, RefusalCode } from "../../platform/refusals.ts";
-import { dialectOf } from "../../platform/dialect.ts";
 import type { HttpRequest, SplitTarget } from "../../platform/http-request.ts";
 import type { Reply } from "../../platform/reply.ts";
 import type { Located } from "../../platform/visitor.ts";
@@ -52,8 +51,7 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
   const refused = (call: HttpCall, refusal: CallRefused): Reply => {
     noteRefused(call, refusal, gate);
     const body = refusalBody(refusal, {
-      dialect: dialectOf(call.path),
-      path: call.path,
+      conventions: call.conventions,
       requestId: call.id,
       quoting: call.costMode !== undefined,
       keyPresented: call.presented.kind !== "none",

@@ -187,7 +187,12 @@ function refusalOf(refusing: () => unknown): CallRefused {
 
 const bodyOf = (refusal: CallRefused, dialect: ModelDialect | "plain"): string =>
   JSON.stringify(
-    refusalBody(refusal, { dialect, path: "/any", requestId: "req_1", quoting: false, keyPresented: true }),
+    refusalBody(refusal, {
+      conventions: { dialect, messageOnly400: false },
+      requestId: "req_1",
+      quoting: false,
+      keyPresented: true,
+    }),
   );
 
 /** What a body says beyond the dialect's own words, which stand before it. */

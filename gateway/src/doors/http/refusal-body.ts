@@ -1,10 +1,9 @@
+import type { Conventions } from "../../offer/conventions.ts";
 import { anthropicErrorType, geminiErrorStatus, openaiErrorType } from "../../platform/dialect-words.ts";
 import { refusals, type CallRefused } from "../../platform/refusals.ts";
-import type { Dialect } from "../../platform/dialect.ts";
 
 interface Asked {
-  readonly dialect: Dialect;
-  readonly path: string;
+  readonly conventions: Pick<Conventions, "dialect" | "messageOnly400">;
   readonly requestId: string;
   readonly quoting: boolean;
   readonly keyPresented: boolean;
@@ -17,7 +16,7 @@ export function refusalBody(refusal: CallRefused, asked: Asked): unknown {
     const error = { code: refusal.code, message: refusal.message };
     return asked.keyPresented ? { error, request_id: asked.requestId } : { error };
   }
-  switch (asked.dialect) {
+  switch (asked.conventions.dialect) {
     case "openai":
       return { error: { ...openaiError(refusal), ...further(refusal) } };
     case "anthropic":
@@ -34,8 +33,8 @@ export function refusalBody(refusal: CallRefused, asked: Asked): unknown {
   }
 }
 
-function plainBody(refusal: CallRefused, { path, requestId }: Asked): unknown {
-  if (path === "/v1/usage" && refusal.status === 400) return { error: refusal.message };
+function plainBody(refusal: CallRefused, { conventions, requestId }: Asked): unknown {
+  if (conventions.messageOnly400 && refusal.status === 400) return { error: refusal.message };
   const { code, message, details } = refusal;
   if (refusals[code].shape === "bare") return { code, message, request_id: requestId };
   if (refusals[code].shape === "flat") return { error: message, code, request_id: requestId };

@@ -92,7 +92,8 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
   };
 
   const letIn = async ({ visit: { request, visitor }, known, receivedAtMs }: Arrival): Promise<Response> => {
-    const presented = presentedKey(request.headers, new URL(addresses.mcpUrl).pathname);
+    const { pathname: path } = new URL(addresses.mcpUrl);
+    const presented = presentedKey(request.headers, { path, offer: parts.offer() });
     const caller = await checkCredential({ presented, receivedAtMs, address: () => visitor.address() }, gate);
     const limited = await refusalOf(countRequest({ known, offer: parts.offer() }, caller, gate));
     const unheard = refusePayingHeaders(request, parts.offer());

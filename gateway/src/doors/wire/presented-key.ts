@@ -1,11 +1,13 @@
-import type { PresentedKey } from "../../call/call.ts";
-import { keyHeaderOf } from "../../platform/dialect.ts";
+import type { Call, PresentedKey } from "../../call/call.ts";
 import type { HttpHeaders } from "../../platform/http-request.ts";
 
 const bearer = /^bearer +(\S+)$/i;
 
 /** The key as the caller sent it: a bearer, or the header its dialect's official client uses. Never the query. */
-export function presentedKey(headers: HttpHeaders, path: string): PresentedKey {
+export function presentedKey(
+  headers: HttpHeaders,
+  { path, offer }: Pick<Call, "path" | "offer">,
+): PresentedKey {
   const authorization = headers.get("authorization");
   if (authorization !== null && authorization !== "") {
     // Two Authorization headers arrive joined by a comma, which no key contains.
@@ -16,7 +18,7 @@ export function presentedKey(headers: HttpHeaders, path: string): PresentedKey {
       ? { kind: "malformed", why: "Authorization: expected Bearer <key>." }
       : { kind: "key", value };
   }
-  const name = keyHeaderOf(path);
+  const { keyHeader: name } = offer.conventionsOf(path);
   const value = name === undefined ? null : headers.get(name);
   return value === null || value === "" ? { kind: "none" } : { kind: "key", value };
 }

@@ -4,7 +4,6 @@ import { refusalsByStatus, upstreamMeaning } from "../../../contract/refusals-by
 import { asksUpstream } from "../../../contract/refusals-of.ts";
 import type { OfferedOperation } from "../../../offer/offer.ts";
 import { isSold, type Operation } from "../../../operation/operation.ts";
-import { dialectOf } from "../../../platform/dialect.ts";
 import type { JsonObject } from "../../../platform/json.ts";
 import { html } from "../../pages/html.ts";
 import { blocksHtml } from "./blocks-html.ts";
@@ -127,11 +126,11 @@ function parameters(described: JsonObject, document: JsonObject): Block[] {
   ];
 }
 
-function body({ path }: OfferedOperation, described: JsonObject, document: JsonObject): Block[] {
+function body({ conventions }: OfferedOperation, described: JsonObject, document: JsonObject): Block[] {
   const schema = jsonSchemaOf(objectIn(described, "requestBody"));
   if (schema === undefined) return [];
   const strict = resolve(document, schema)["additionalProperties"] === false;
-  const further = dialectOf(path) === "plain" ? "" : " Other members of the dialect travel on.";
+  const further = conventions.dialect === "plain" ? "" : " Other members of the dialect travel on.";
   return [
     heading("Body"),
     text(`JSON.${strict ? " Other members are refused." : further}`),
