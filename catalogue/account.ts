@@ -7,7 +7,7 @@ import {
   reportDaysMax,
   secondsPerDay,
   z,
-} from "../gateway/src/operation/define-operation.ts";
+} from "../gateway/src/for-catalogues.ts";
 import { balance, receipt, receiptPage, usageReport } from "./answers/own-answers.ts";
 
 // What a caller can learn about its own money. Everything here is free.

@@ -1,6 +1,4 @@
-import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
-import type { LimitWord } from "../gateway/src/operation/limit-word.ts";
-import type { ModelFacts } from "../gateway/src/operation/price-contract.ts";
+import { defineOperation, z, type LimitWord, type ModelFacts } from "../gateway/src/for-catalogues.ts";
 import { chatCompletion } from "./answers/model-answers.ts";
 import { conversations, modelMember, serviceTier, tokensMax } from "./conversations/common.ts";
 import { estimateConversation } from "./conversations/estimate.ts";

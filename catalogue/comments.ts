@@ -1,4 +1,4 @@
-import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import { defineOperation, z } from "../gateway/src/for-catalogues.ts";
 
 // The vendor counts in credits and may say in its answer how many it took; a response costs one unless it does.
 

@@ -1,7 +1,7 @@
 // How long a prompt is, before it is paid for. Free; the vendor of the model counts, and where it cannot, the gateway
 // estimates.
 
-import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import { defineOperation, z } from "../gateway/src/for-catalogues.ts";
 import { anthropicCount, geminiCount } from "./answers/model-answers.ts";
 import { everyConversation } from "./conversations/common.ts";
 

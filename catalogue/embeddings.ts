@@ -1,7 +1,7 @@
-import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import { defineOperation, z } from "../gateway/src/for-catalogues.ts";
 import { conversationTimeoutMs, modelMember } from "./conversations/common.ts";
 import { checkDearer } from "./conversations/dearer-members.ts";
-import { bodyValuesMax, embeddingInput, type EmbeddingInput } from "./embedding-input.ts";
+import { bodyValuesMax, embeddingInput, type EmbeddingInput } from "./embeddings/input.ts";
 import { embeddings } from "./answers/model-answers.ts";
 
 const dimensionsMax = 100_000;

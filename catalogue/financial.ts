@@ -1,4 +1,4 @@
-import { defineOperation, fixed, z } from "../gateway/src/operation/define-operation.ts";
+import { defineOperation, fixed, z } from "../gateway/src/for-catalogues.ts";
 
 const snapshotQuery = z
   .looseObject({

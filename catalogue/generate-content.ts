@@ -1,6 +1,4 @@
-import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
-import type { CallInput } from "../gateway/src/operation/call-input.ts";
-import type { ModelFacts } from "../gateway/src/operation/price-contract.ts";
+import { defineOperation, z, type CallInput, type ModelFacts } from "../gateway/src/for-catalogues.ts";
 import { generatedContent } from "./answers/model-answers.ts";
 import { conversations, serviceTier, tokensMax } from "./conversations/common.ts";
 import { estimateConversation } from "./conversations/estimate.ts";

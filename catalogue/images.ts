@@ -1,4 +1,4 @@
-import { DecidingNames, defineOperation, refuse, z } from "../gateway/src/operation/define-operation.ts";
+import { DecidingNames, defineOperation, refuse, z } from "../gateway/src/for-catalogues.ts";
 import { checkDearer } from "./conversations/dearer-members.ts";
 import { images } from "./answers/model-answers.ts";
 

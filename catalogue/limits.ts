@@ -1,10 +1,4 @@
-import {
-  defineOperation,
-  free,
-  refuse,
-  refuseEarlier,
-  z,
-} from "../gateway/src/operation/define-operation.ts";
+import { defineOperation, free, refuse, refuseEarlier, z } from "../gateway/src/for-catalogues.ts";
 import { limitsReport, quotaApplication } from "./answers/own-answers.ts";
 
 const textMax = 4_000;

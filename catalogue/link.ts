@@ -1,11 +1,4 @@
-import {
-  defineOperation,
-  fixed,
-  free,
-  refuse,
-  refuseEarlier,
-  z,
-} from "../gateway/src/operation/define-operation.ts";
+import { defineOperation, fixed, free, refuse, refuseEarlier, z } from "../gateway/src/for-catalogues.ts";
 
 // A person's account at the microblogging platform, linked to a key once; later write calls act for it without any
 // token in their body. A further write call is one more declaration like `follow`: its path, and the scopes it needs.

@@ -1,4 +1,4 @@
-import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import { defineOperation, z } from "../gateway/src/for-catalogues.ts";
 import { message } from "./answers/model-answers.ts";
 import {
   conversations,

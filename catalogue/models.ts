@@ -1,5 +1,4 @@
-import { defineOperation, free, refuse } from "../gateway/src/operation/define-operation.ts";
-import type { ModelListing } from "../gateway/src/operation/self-service.ts";
+import { defineOperation, free, refuse, type ModelListing } from "../gateway/src/for-catalogues.ts";
 import { geminiModel, geminiModelList, model as modelAnswer, modelList } from "./answers/own-answers.ts";
 
 export const modelsList = defineOperation({

@@ -1,7 +1,7 @@
 // Written by scripts/import-prices.mjs from @pydantic/genai-prices; not edited by hand.
 // USD per 1,000,000 tokens. The operator sets other prices, or adds other models, in the configuration.
 
-import { defineModel } from "../gateway/src/operation/define-model.ts";
+import { defineModel } from "../gateway/src/for-catalogues.ts";
 
 export const gpt4o = defineModel({
   id: "gpt-4o",

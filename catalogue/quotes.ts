@@ -1,4 +1,4 @@
-import { defineOperation, fixed, z } from "../gateway/src/operation/define-operation.ts";
+import { defineOperation, fixed, z } from "../gateway/src/for-catalogues.ts";
 import { tweet } from "./answers/tweet-records.ts";
 
 /** The operator's to set (`operations.social_a.tweet.quotes.price_usd`): the specification names no price. */

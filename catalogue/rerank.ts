@@ -1,5 +1,4 @@
-import { defineModel } from "../gateway/src/operation/define-model.ts";
-import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import { defineModel, defineOperation, z } from "../gateway/src/for-catalogues.ts";
 
 const documentsMax = 2_048;
 const documentBytesMax = 512 * 1024;

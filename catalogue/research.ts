@@ -1,4 +1,4 @@
-import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import { defineOperation, z } from "../gateway/src/for-catalogues.ts";
 
 const queryCharactersMax = 8_000;
 const resultsMax = 20;

@@ -1,4 +1,4 @@
-import { defineOperation, fixed, z } from "../gateway/src/operation/define-operation.ts";
+import { defineOperation, fixed, z } from "../gateway/src/for-catalogues.ts";
 
 // One reseller, one envelope: a call is paid for only when HTTP says 2xx and the body's own `code` is the
 // integer 200. Parameters beyond the required ones are forwarded as they come and never invented.

@@ -1,4 +1,4 @@
-import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import { defineOperation, z } from "../gateway/src/for-catalogues.ts";
 import { modelResponse } from "./answers/model-answers.ts";
 import { everyConversation, modelMember, serviceTier, tokensMax } from "./conversations/common.ts";
 import { estimateConversation } from "./conversations/estimate.ts";

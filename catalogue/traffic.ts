@@ -1,4 +1,4 @@
-import { defineOperation, z } from "../gateway/src/operation/define-operation.ts";
+import { defineOperation, z } from "../gateway/src/for-catalogues.ts";
 
 // The specification leaves the parameters open, so they are forwarded as they come and none is required. Besides the form
 // of the answer and its steps they are only read for the price: the vendor takes one credit for each metric, month and

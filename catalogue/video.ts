@@ -1,5 +1,4 @@
-import { defineModel } from "../gateway/src/operation/define-model.ts";
-import { defineOperation, free, z } from "../gateway/src/operation/define-operation.ts";
+import { defineModel, defineOperation, free, z } from "../gateway/src/for-catalogues.ts";
 
 const promptCharactersMax = 20_000;
 /** The longest video the models make; also what is held when the length is left to the vendor. */

@@ -72,7 +72,7 @@ const models = Object.entries(wantedModels).flatMap(([provider, { protocol, mode
 const head = `// Written by scripts/import-prices.mjs from @pydantic/genai-prices; not edited by hand.
 // USD per 1,000,000 tokens. The operator sets other prices, or adds other models, in the configuration.
 
-import { defineModel } from "../gateway/src/operation/define-model.ts";
+import { defineModel } from "../gateway/src/for-catalogues.ts";
 `;
 writeFileSync(join(root, "catalogue/priced-models.ts"), `${head}\n${models.join("\n\n")}\n`);
 console.log(`${models.length} models written to catalogue/priced-models.ts.`);

@@ -1,7 +1,7 @@
 // What models answer, in the words of each dialect. The specification leaves these bodies to their protocols, so only
 // the members that every client reads are named; more may come.
 
-import { z } from "../../gateway/src/operation/define-operation.ts";
+import { z } from "../../gateway/src/for-catalogues.ts";
 
 const tokens = z.int().min(0);
 

@@ -1,6 +1,6 @@
 // What the gateway answers from its own books, member by member.
 
-import { z } from "../../gateway/src/operation/define-operation.ts";
+import { z } from "../../gateway/src/for-catalogues.ts";
 
 const count = z.int().min(0).meta({ format: "int64" });
 const unixSeconds = z.int().min(0).meta({ format: "int64" });

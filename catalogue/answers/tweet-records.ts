@@ -1,7 +1,7 @@
 // The tweet-style record of the microblogging platform. The vendor's answer passes as it came, so nothing in it is
 // promised to be there.
 
-import { z } from "../../gateway/src/operation/define-operation.ts";
+import { z } from "../../gateway/src/for-catalogues.ts";
 
 const text = z.string().nullish();
 const flag = z.boolean().nullish();

@@ -1,11 +1,7 @@
 // The body of a conversation, member by member: what it gives the model to read besides text, and what it asks for that
 // costs more than text. A member means the same in every dialect that has it, so one table serves all.
 
-import {
-  DecidingNames,
-  isJsonObject,
-  type JsonObject,
-} from "../../gateway/src/operation/define-operation.ts";
+import { DecidingNames, isJsonObject, type JsonObject } from "../../gateway/src/for-catalogues.ts";
 import { checkDearer, dearerNames, runsTools } from "./dearer-members.ts";
 import { addUnseen, nothingFound, type Findings, type ReadingOptions } from "./findings.ts";
 import { readParts } from "./parts.ts";

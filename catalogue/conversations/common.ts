@@ -1,6 +1,6 @@
 // What all dialects of a conversation declare alike: who serves them, how long that may take, which members they check.
 
-import { z, type ModelDialect } from "../../gateway/src/operation/define-operation.ts";
+import { z, type ModelDialect } from "../../gateway/src/for-catalogues.ts";
 
 /** What callers are told about the refusals of `dearer-members.ts` and `estimate.ts`. */
 const hostedToolsNote =

@@ -1,12 +1,7 @@
 // Members that make a vendor, or a router that speaks like one, do more than was priced: ask another model, run tools that are
 // billed by use, or write more than was held. All that are known stand here, each with the reason that callers are told.
 
-import {
-  DecidingNames,
-  isJsonObject,
-  refuse,
-  type JsonObject,
-} from "../../gateway/src/operation/define-operation.ts";
+import { DecidingNames, isJsonObject, refuse, type JsonObject } from "../../gateway/src/for-catalogues.ts";
 
 interface DearerMember {
   readonly why: string;

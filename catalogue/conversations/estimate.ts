@@ -1,10 +1,14 @@
 // The most that a conversation can use, and what it usually uses. A token is at least one byte, so the length of the body
 // bounds its text without counting tokens. The figures below bound what else is read, and the model's context bounds it all.
 
-import { contextTokensMax, refuse, type ModelDialect } from "../../gateway/src/operation/define-operation.ts";
-import type { CallInput } from "../../gateway/src/operation/call-input.ts";
-import type { Estimate } from "../../gateway/src/operation/estimate.ts";
-import type { ModelFacts } from "../../gateway/src/operation/price-contract.ts";
+import {
+  contextTokensMax,
+  refuse,
+  type CallInput,
+  type Estimate,
+  type ModelDialect,
+  type ModelFacts,
+} from "../../gateway/src/for-catalogues.ts";
 import { readBody } from "./body.ts";
 import type { Findings } from "./findings.ts";
 

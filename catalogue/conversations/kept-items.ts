@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../gateway/src/operation/define-operation.ts";
+import type { JsonObject } from "../../gateway/src/for-catalogues.ts";
 
 /**
  * Items of OpenAI's Responses that a caller gives back by name: OpenAI has kept what was thought, drawn or found, and reads

@@ -1,13 +1,14 @@
 // What a response goes on with that OpenAI has kept: an earlier response, or items of one. Conversations, stored prompts and
 // files are left out: no caller can make one here, so those that exist are the operator's, given to callers on purpose.
 
-import type { CallInput } from "../../gateway/src/operation/call-input.ts";
 import {
   DecidingNames,
   isJsonObject,
+  type CallInput,
+  type GoesOn,
   type JsonObject,
-} from "../../gateway/src/operation/define-operation.ts";
-import type { GoesOn, Reference } from "../../gateway/src/operation/goes-on.ts";
+  type Reference,
+} from "../../gateway/src/for-catalogues.ts";
 import { isKeptByVendor } from "./kept-items.ts";
 
 interface ResponseBody {

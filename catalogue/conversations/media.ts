@@ -1,7 +1,7 @@
 // Images, recordings, films and files in a conversation. The name of a text's member says whether the text is one: all of
 // it, or the address where it lies.
 
-import { typeByName, type JsonObject } from "../../gateway/src/operation/define-operation.ts";
+import { typeByName, type JsonObject } from "../../gateway/src/for-catalogues.ts";
 import type { Findings, ReadingOptions } from "./findings.ts";
 
 /** Where a text stands: in the member `name` of the object `beside`, which is itself in the member `under`. */

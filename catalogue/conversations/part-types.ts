@@ -1,7 +1,7 @@
 // The types of parts and items that are known. Words and tools stand in the body as they are; what images and files show was
 // counted by their members. For any other type nobody knows what its vendor gives the model to read.
 
-import type { JsonObject } from "../../gateway/src/operation/define-operation.ts";
+import type { JsonObject } from "../../gateway/src/for-catalogues.ts";
 import { addUnseen, type Findings } from "./findings.ts";
 
 /** Is asked after the part's members were read; `shownBefore` is how much had been shown before them. */

@@ -1,10 +1,6 @@
 // What is said in a conversation: messages and their parts, and the items of OpenAI's Responses.
 
-import {
-  DecidingNames,
-  isJsonObject,
-  type JsonObject,
-} from "../../gateway/src/operation/define-operation.ts";
+import { DecidingNames, isJsonObject, type JsonObject } from "../../gateway/src/for-catalogues.ts";
 import type { Findings, ReadingOptions } from "./findings.ts";
 import { isKeptByVendor } from "./kept-items.ts";
 import { countMedia, countMedium, mayBeMedium, mediaMembers } from "./media.ts";

@@ -1,4 +1,4 @@
-import { DecidingNames, isJsonObject } from "../../gateway/src/operation/define-operation.ts";
+import { DecidingNames, isJsonObject } from "../../gateway/src/for-catalogues.ts";
 import type { Findings } from "./findings.ts";
 
 /** Members that may ask for a spoken answer: in OpenAI's body, and in Google's settings. */

@@ -1,4 +1,4 @@
-import type { ModelFacts } from "../../gateway/src/operation/price-contract.ts";
+import type { ModelFacts } from "../../gateway/src/for-catalogues.ts";
 
 interface AskedThoughts {
   /** The limit may be in the older of OpenAI's two words, or in a word that may not bound thoughts either. */

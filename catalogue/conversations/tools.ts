@@ -1,11 +1,7 @@
 // The tools that stand beside a conversation or in the midst of it: which of them the caller runs, and which the vendor runs,
 // bills by use, and reads on from.
 
-import {
-  DecidingNames,
-  isJsonObject,
-  type JsonObject,
-} from "../../gateway/src/operation/define-operation.ts";
+import { DecidingNames, isJsonObject, type JsonObject } from "../../gateway/src/for-catalogues.ts";
 import type { Findings, ReadingOptions } from "./findings.ts";
 
 /** Google takes a single tool for a list of one. */

@@ -29,7 +29,8 @@ const domain = [
 
 /** Each room and the rooms it may import from, besides itself. */
 const mayImport: Record<string, readonly string[]> = {
-  catalogue: ["operation"],
+  catalogue: ["for-catalogues.ts"],
+  "for-catalogues.ts": ["prices", "usage", "ledger", "operation", "platform"],
   sandbox: [],
   client: [],
   platform: [],
@@ -111,6 +112,9 @@ const files = ["catalogue", "sandbox/src", "client/src", engine]
 /** What is run, loaded by its folder or published: nobody imports these. */
 const entry = /^(catalogue\/[^/]+|gateway\/src\/main|sandbox\/src\/main|client\/src\/index)\.ts$/;
 
+/** What is not imported by a path: a package, or something of the runtime's. */
+const packageImport = /(?:from|import)\s*\(?\s*"(?!\.)/;
+
 test("there are files in every room of the table", () => {
   expect(new Set(files.map(roomOf))).toEqual(new Set(Object.keys(mayImport)));
 });
@@ -124,6 +128,11 @@ test("imports point inward", () => {
       .map((target) => `${file} imports ${target}`),
   );
   expect(wrong).toEqual([]);
+});
+
+test("a catalogue imports nothing but its own files and what for-catalogues.ts offers", () => {
+  const inCatalogue = files.filter((file) => file.startsWith("catalogue/"));
+  expect(inCatalogue.filter((file) => packageImport.test(textOf(file)))).toEqual([]);
 });
 
 test("what only tests use says so in its name, and nothing else uses that", () => {

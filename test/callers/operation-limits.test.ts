@@ -17,7 +17,7 @@ describe("limits of an operation's own", () => {
   beforeAll(async () => {
     writeFileSync(
       join(folder, "slow.ts"),
-      `import { defineOperation, fixed, z } from ${JSON.stringify(join(projectFolder, "gateway/src/operation/define-operation.ts"))};
+      `import { defineOperation, fixed, z } from ${JSON.stringify(join(projectFolder, "gateway/src/for-catalogues.ts"))};
        const common = { category: "data", method: "GET", query: z.looseObject({}), price: fixed("0.001"),
          servedBy: { financialdatasets: { exchange: "forward_query", path: "/financial-metrics/snapshot" } } } as const;
        export const few = defineOperation({ ...common, id: "test.few", title: "Few", summary: "Few a minute.",

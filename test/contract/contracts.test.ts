@@ -355,7 +355,7 @@ test("the account part is OpenAPI 3.0.3, interface version 1.0.0", async () => {
 
 test("an operation that cannot be described leaves no contract to trust, and stops nothing else", async () => {
   const folder = folderOfItsOwn();
-  const { pathname } = new URL("../../gateway/src/operation/define-operation.ts", import.meta.url);
+  const { pathname } = new URL("../../gateway/src/for-catalogues.ts", import.meta.url);
   writeFileSync(
     join(folder, "odd.ts"),
     `import { defineOperation, fixed, z } from ${JSON.stringify(pathname)};

@@ -18,7 +18,7 @@ const vendor = { key: "sk-operator-openai-000000000000", models: ["org/own:8b", 
 
 /** An operator's own operation, with an example that cannot stand in a path as it is. */
 const pairs = `
-  import { defineOperation, fixed, z } from ${JSON.stringify(join(projectFolder, "gateway/src/operation/define-operation.ts"))};
+  import { defineOperation, fixed, z } from ${JSON.stringify(join(projectFolder, "gateway/src/for-catalogues.ts"))};
   export const pairs = defineOperation({
     id: "own.pairs.get", title: "A pair", summary: "What a pair costs.", category: "data",
     method: "GET", path: "/apis/v1/pairs/{symbol}/price", params: { symbol: "The pair." },

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { parseConfig } from "../../gateway/src/config/load-config.ts";
 import { createOffer } from "../../gateway/src/offer/create-offer.ts";
 import { loadCatalogue } from "../../gateway/src/operation/catalogue.ts";
-import { defineOperation, fixed } from "../../gateway/src/operation/define-operation.ts";
+import { defineOperation, fixed } from "../../gateway/src/for-catalogues.ts";
 import { isSold } from "../../gateway/src/operation/operation.ts";
 import { json, type Quote } from "../support/answers.ts";
 import { openFinancialDatasetsDouble } from "../doubles/financialdatasets.ts";
@@ -28,7 +28,7 @@ const folderWith = (price: string): string => {
   folders.push(folder);
   writeFileSync(
     join(folder, "weather.ts"),
-    `import { defineOperation, fixed, z } from ${JSON.stringify(join(projectFolder, "gateway/src/operation/define-operation.ts"))};
+    `import { defineOperation, fixed, z } from ${JSON.stringify(join(projectFolder, "gateway/src/for-catalogues.ts"))};
      export const weatherToday = defineOperation({
        id: "weather.today",
        title: "Weather today",

@@ -124,7 +124,7 @@ describe("the configuration", () => {
       expect(code).toBe(1);
       expect(errors).toContain(said);
     }
-    const define = JSON.stringify(join(projectFolder, "gateway/src/operation/define-operation.ts"));
+    const define = JSON.stringify(join(projectFolder, "gateway/src/for-catalogues.ts"));
     writeFileSync(
       file,
       `import { defineOperation } from ${define};\nexport const weather = defineOperation({ id: "Weather Now" });`,
@@ -144,7 +144,7 @@ describe("the configuration", () => {
       writeFileSync(join(mine, "lib/price.ts"), `export const priceUsd = "${priceUsd}";`);
       writeFileSync(
         join(mine, "weather.ts"),
-        `import { defineOperation, fixed } from ${JSON.stringify(join(projectFolder, "gateway/src/operation/define-operation.ts"))};
+        `import { defineOperation, fixed } from ${JSON.stringify(join(projectFolder, "gateway/src/for-catalogues.ts"))};
          import { priceUsd } from "./lib/price.ts";
          export const weather = defineOperation({
            id: "weather.today", title: "Weather", summary: "${summary}", category: "data",

@@ -13,7 +13,7 @@ let gateway: TestGateway;
 let account: TestAccount;
 let folder: string;
 
-const define = JSON.stringify(join(projectFolder, "gateway/src/operation/define-operation.ts"));
+const define = JSON.stringify(join(projectFolder, "gateway/src/for-catalogues.ts"));
 const operations = `
   import { defineOperation, fixed, z } from ${define};
   export const figures = defineOperation({

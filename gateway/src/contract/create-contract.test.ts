@@ -5,7 +5,7 @@ import { completeAddresses } from "../config/addresses.ts";
 import { parseConfig } from "../config/load-config.ts";
 import { createOffer } from "../offer/create-offer.ts";
 import { loadCatalogue } from "../operation/catalogue.ts";
-import { defineOperation, fixed, z } from "../operation/define-operation.ts";
+import { defineOperation, fixed, z } from "../for-catalogues.ts";
 import { refusals, type RefusalCode } from "../platform/refusals.ts";
 import { createAccountContract, createContract, sha256, type Contract } from "./create-contract.ts";
 import { refusalName } from "./describe-answers.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { argumentsSchema, parametersOf, writeRequest } from "./call-arguments.ts";
-import { defineOperation, free, z } from "./define-operation.ts";
+import { defineOperation, free, z } from "../for-catalogues.ts";
 
 const common = { title: "", summary: "", category: "data", price: free, answer: async () => ({}) } as const;
 const read = defineOperation({

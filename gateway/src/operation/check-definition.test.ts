@@ -22,13 +22,14 @@ const fields = {
   servedBy: '{ tikhub: { exchange: "forward_query", path: "/weather" } }',
 };
 
+const engine = JSON.stringify(join(import.meta.dir, "../for-catalogues.ts"));
+
 /** What loading says about a file whose operation differs in these fields; undefined leaves one out. */
 async function saidOf(changed: Readonly<Record<string, string | undefined>>): Promise<string> {
   const written = Object.entries({ ...fields, ...changed }).filter(([, value]) => value !== undefined);
   writeFileSync(
     join(folder, "weather.ts"),
-    `import { defineOperation, fixed, free, z } from ${JSON.stringify(join(import.meta.dir, "define-operation.ts"))};
-     import { defineModel } from ${JSON.stringify(join(import.meta.dir, "define-model.ts"))};
+    `import { defineModel, defineOperation, fixed, free, z } from ${engine};
      export const weather = defineOperation({ ${written.map(([name, value]) => `${name}: ${value}`).join(", ")} });`,
   );
   return load();
@@ -115,10 +116,9 @@ describe("an operation of one's own", () => {
 });
 
 test("a model of one's own is checked too", async () => {
-  const define = JSON.stringify(join(import.meta.dir, "define-model.ts"));
   writeFileSync(
     join(folder, "models.ts"),
-    `import { defineModel } from ${define};
+    `import { defineModel } from ${engine};
      export const talker = defineModel({ id: "talker", kind: "talk", protocols: ["openai"], price: { input: "-1" } });`,
   );
   const told = await load();

@@ -1,22 +1,9 @@
-// The one way into the catalogue. A file that exports the result of `defineOperation` is an endpoint:
-// its route, validation, price, quote and limits are derived from what stands here.
+// A file of a catalogue that exports the result of `defineOperation` is an endpoint: its route, validation, price, quote and
+// limits are derived from what stands there.
 
 import { z } from "zod";
 import type { CallInput } from "./call-input.ts";
 import type { Operation, OwnOperation, SoldOperation, TaskOperation } from "./operation.ts";
-
-export { fixed, free } from "./price.ts";
-export { typeByName } from "./type-by-name.ts";
-export { contextTokensMax } from "../prices/quantities.ts";
-export { reportDaysMax } from "../usage/usage-report.ts";
-export { idempotencyKeyPattern, idempotencyKeyRule } from "../ledger/idempotency-key.ts";
-export { refuseEarlier } from "../ledger/refuse-earlier.ts";
-export { z } from "zod";
-export { DecidingNames } from "../platform/deciding-names.ts";
-export type { ModelDialect } from "../platform/dialect.ts";
-export { isJsonObject, type JsonObject } from "../platform/json.ts";
-export { secondsPerDay } from "../platform/utc-day.ts";
-export { refuse } from "../platform/refusals.ts";
 
 type Input<Query extends z.ZodType, Body extends z.ZodType> = CallInput<z.infer<Query>, z.infer<Body>>;
 
@@ -56,3 +43,16 @@ const defined = new WeakSet<object>();
 /** True for what `defineOperation` made; the catalogue loader asks it of every export it finds. */
 export const isOperation = (value: unknown): value is Operation =>
   typeof value === "object" && value !== null && defined.has(value);
+
+// Operators' own folders imported all of this from here before `for-catalogues.ts` was the way in. They go on working.
+export { z } from "zod";
+export { fixed, free } from "./price.ts";
+export { typeByName } from "./type-by-name.ts";
+export { contextTokensMax } from "../prices/quantities.ts";
+export { reportDaysMax } from "../usage/usage-report.ts";
+export { idempotencyKeyPattern, idempotencyKeyRule } from "../ledger/idempotency-key.ts";
+export { refuseEarlier } from "../ledger/refuse-earlier.ts";
+export { DecidingNames } from "../platform/deciding-names.ts";
+export { isJsonObject } from "../platform/json.ts";
+export { secondsPerDay } from "../platform/utc-day.ts";
+export { refuse } from "../platform/refusals.ts";

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { parseConfig } from "../../../../config/load-config.ts";
+import { defineModel, defineOperation, fixed } from "../../../../for-catalogues.ts";
 import { createOffer } from "../../../../offer/create-offer.ts";
 import type { Catalogue } from "../../../../operation/catalogue.ts";
-import { defineModel } from "../../../../operation/define-model.ts";
-import { defineOperation, fixed } from "../../../../operation/define-operation.ts";
 import { createTerminal, type Terminal } from "../../test-terminal.ts";
 
 const snapshot = defineOperation({

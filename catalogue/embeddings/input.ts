@@ -1,6 +1,6 @@
 // What embeddings are made of: a text, a list of texts, or the same in tokens, of which there may be hundreds of thousands.
 
-import { z } from "../gateway/src/operation/define-operation.ts";
+import { z } from "../../gateway/src/for-catalogues.ts";
 
 const inputsMax = 2_048;
 /** What OpenAI reads in one request. How long a single input may be differs by model, and is the vendor's to say. */
