@@ -1,3 +1,5 @@
+// What a caller can learn about its own money. Everything here is free.
+
 import {
   defineOperation,
   free,
@@ -7,10 +9,9 @@ import {
   reportDaysMax,
   secondsPerDay,
   z,
+  type Receipt,
 } from "../gateway/src/for-catalogues.ts";
 import { balance, receipt, receiptPage, usageReport } from "./answers/own-answers.ts";
-
-// What a caller can learn about its own money. Everything here is free.
 
 const pageSizeUsual = 20;
 const pageSizeMax = 100;
@@ -111,6 +112,36 @@ export const requestsGet = defineOperation({
   },
 });
 
+const receiptsQuery = z.object({
+  limit: z
+    .string()
+    .regex(/^[1-9]\d{0,2}$/, `must be 1 to ${pageSizeMax}`)
+    .transform(Number)
+    .refine((limit) => limit <= pageSizeMax, `must be 1 to ${pageSizeMax}`)
+    .meta({ type: "integer", minimum: 1, maximum: pageSizeMax })
+    .optional()
+    .describe(`How many to list; ${pageSizeUsual} when absent.`),
+  cursor: z.string().max(100).optional().describe("next_cursor of the page before."),
+  start_time: unixSeconds.optional().describe("Only calls made then or later, Unix seconds."),
+  end_time: unixSeconds.optional().describe("Only calls made before then, Unix seconds."),
+  operation_id: z.string().max(200).optional().describe("Only calls of this operation."),
+  status: z
+    .enum(["held", "dispatched", "settled", "released", "unknown"])
+    .optional()
+    .describe("Only calls in this state."),
+  key_id: z.string().max(200).optional().describe("Only calls of this key."),
+  model: z.string().max(200).optional().describe("Only calls of this model."),
+  outcome: z
+    .enum(["succeeded", "failed", "unknown"])
+    .optional()
+    .describe("Only calls that ended so, such as those that failed."),
+  idempotency_key: z
+    .string()
+    .regex(idempotencyKeyPattern, `must be ${idempotencyKeyRule}`)
+    .optional()
+    .describe("Only the call made under this key: what became of it, without asking for it again."),
+});
+
 export const requestsList = defineOperation({
   id: "requests.list",
   title: "Receipts",
@@ -121,68 +152,23 @@ export const requestsList = defineOperation({
   path: "/v1/requests",
   response: receiptPage,
   example: { query: { limit: "5" } },
-  query: z.object({
-    limit: z
-      .string()
-      .regex(/^[1-9]\d{0,2}$/, `must be 1 to ${pageSizeMax}`)
-      .transform(Number)
-      .refine((limit) => limit <= pageSizeMax, `must be 1 to ${pageSizeMax}`)
-      .meta({ type: "integer", minimum: 1, maximum: pageSizeMax })
-      .optional()
-      .describe(`How many to list; ${pageSizeUsual} when absent.`),
-    cursor: z.string().max(100).optional().describe("next_cursor of the page before."),
-    start_time: unixSeconds.optional().describe("Only calls made then or later, Unix seconds."),
-    end_time: unixSeconds.optional().describe("Only calls made before then, Unix seconds."),
-    operation_id: z.string().max(200).optional().describe("Only calls of this operation."),
-    status: z
-      .enum(["held", "dispatched", "settled", "released", "unknown"])
-      .optional()
-      .describe("Only calls in this state."),
-    key_id: z.string().max(200).optional().describe("Only calls of this key."),
-    model: z.string().max(200).optional().describe("Only calls of this model."),
-    outcome: z
-      .enum(["succeeded", "failed", "unknown"])
-      .optional()
-      .describe("Only calls that ended so, such as those that failed."),
-    idempotency_key: z
-      .string()
-      .regex(idempotencyKeyPattern, `must be ${idempotencyKeyRule}`)
-      .optional()
-      .describe("Only the call made under this key: what became of it, without asking for it again."),
-  }),
+  query: receiptsQuery,
   price: free,
   answer: async ({ query }, asker, selfService) => {
-    const { start_time: startSeconds = 0, end_time: endSeconds = Infinity } = query;
+    const { start_time: startSeconds = 0, end_time: endSeconds = Infinity, cursor } = query;
     if (endSeconds <= startSeconds) refuse("invalid_parameters", "end_time must be after start_time");
     if (query.idempotency_key !== undefined) {
-      const { cursor, operation_id, status, key_id, model, outcome } = query;
-      if (cursor !== undefined) {
-        refuse("invalid_parameters", "cursor: there is one page only of an idempotency_key", {
-          field: "cursor",
-        });
-      }
+      if (cursor !== undefined) refuseCursor("there is one page only of an idempotency_key");
       const page = await selfService.receiptByKey(asker, query.idempotency_key);
-      const data = page.data.filter(
-        (call) =>
-          fits(operation_id, call.operation_id) &&
-          fits(status, call.status) &&
-          fits(key_id, call.key_id) &&
-          fits(model, call.model) &&
-          fits(outcome, call.outcome) &&
-          Date.parse(call.created_at) >= startSeconds * 1000 &&
-          Date.parse(call.created_at) < endSeconds * 1000,
-      );
-      return { ...page, data };
+      return { ...page, data: page.data.filter((call) => isWanted(call, query)) };
     }
     // Any text sorts somewhere among the ids, but only an id of this list is a place in it.
-    if (query.cursor !== undefined && !(await selfService.receipt(asker, query.cursor))) {
-      refuse("invalid_parameters", "cursor: expected the next_cursor of the page before", {
-        field: "cursor",
-      });
+    if (cursor !== undefined && !(await selfService.receipt(asker, cursor))) {
+      refuseCursor("expected the next_cursor of the page before");
     }
     return selfService.receipts(asker, {
       limit: query.limit ?? pageSizeUsual,
-      before: query.cursor,
+      before: cursor,
       madeFromMs: query.start_time && query.start_time * 1000,
       madeBeforeMs: query.end_time && query.end_time * 1000,
       operationId: query.operation_id,
@@ -193,6 +179,24 @@ export const requestsList = defineOperation({
     });
   },
 });
+
+const refuseCursor = (why: string): never =>
+  refuse("invalid_parameters", `cursor: ${why}`, { field: "cursor" });
+
+/** The filters of the list, for the one call that an idempotency key names. */
+function isWanted(call: Receipt, wanted: z.infer<typeof receiptsQuery>): boolean {
+  const { start_time: startSeconds = 0, end_time: endSeconds = Infinity } = wanted;
+  const madeAtMs = Date.parse(call.created_at);
+  return (
+    fits(wanted.operation_id, call.operation_id) &&
+    fits(wanted.status, call.status) &&
+    fits(wanted.key_id, call.key_id) &&
+    fits(wanted.model, call.model) &&
+    fits(wanted.outcome, call.outcome) &&
+    madeAtMs >= startSeconds * 1000 &&
+    madeAtMs < endSeconds * 1000
+  );
+}
 
 const fits = (wanted: string | undefined, is: string | null): boolean =>
   wanted === undefined || wanted === is;

@@ -49,7 +49,7 @@ export const chatCompletionsCreate = defineOperation({
     estimate: (input, model) =>
       estimateConversation(input, model, {
         dialect: "openai",
-        // An upstream may honour either limit, so of two the larger is held.
+        // An upstream may honour either limit, so the larger of the two is held.
         outputTokens: Math.max(input.body.max_completion_tokens ?? 0, input.body.max_tokens ?? 0),
         limitedBy: limitWord(input.body, model),
         limitedToLeast: Math.min(input.body.max_completion_tokens ?? 1, input.body.max_tokens ?? 1),
@@ -60,7 +60,7 @@ export const chatCompletionsCreate = defineOperation({
   },
 });
 
-/** The caller's own word, or else the one that its model takes: beside a prediction that is the older one alone. */
+/** The caller's own word for the limit; without one, the word that its model takes. Beside a prediction that is the older one. */
 function limitWord(body: z.infer<typeof chatBody>, model: ModelFacts): LimitWord {
   const newer = body.max_completion_tokens ?? 0;
   const older = body.max_tokens ?? 0;
@@ -68,13 +68,13 @@ function limitWord(body: z.infer<typeof chatBody>, model: ModelFacts): LimitWord
   return newer > older ? "max_completion_tokens" : "max_tokens";
 }
 
-/** Whether the limit may leave in the older word: a caller's own stays, and beside a prediction no other is sent. */
+/** Whether the limit may be sent in the older word: as the caller wrote it, or because of a prediction beside it. */
 const mayBeOlder = (body: z.infer<typeof chatBody>): boolean =>
   ((body.max_tokens ?? null) !== null && (body.max_completion_tokens ?? null) === null) ||
   hasPrediction(body);
 
 const hasPrediction = (body: z.infer<typeof chatBody>): boolean => (body["prediction"] ?? null) !== null;
 
-/** As JSON, and so no less than the tokens of any text in it. */
+/** The length of its JSON, which bounds the tokens of every text in it. */
 const bytesOf = (value: unknown): number =>
   value === undefined || value === null ? 0 : Buffer.byteLength(JSON.stringify(value));

@@ -1,10 +1,10 @@
+// The vendor counts in credits. Its answer may say how many it took; where it does not, it took one.
+
 import { defineOperation, z } from "../gateway/src/for-catalogues.ts";
 
-// The vendor counts in credits and may say in its answer how many it took; a response costs one unless it does.
-
-/** What a response with replies costs. Which parameter asks for them is not written down, so any other one may. */
+/** What a response with replies costs. The vendor does not say which parameter asks for them, so any that is not known may. */
 const creditsMax = 15;
-/** A larger figure than this is no price but a mistake, and is not believed. */
+/** A larger figure is a mistake and not a price, and is not believed. */
 const creditsBelievedMax = 1_000_000;
 
 const commentsQuery = z.looseObject({
@@ -15,7 +15,7 @@ const commentsQuery = z.looseObject({
 const onlyPages = (query: object): boolean =>
   Object.keys(query).every((name) => name === "url" || name === "cursor");
 
-/** `success: true` in the body is the proof; what is not a whole number of credits counts as no word about them, and is named. */
+/** `success: true` in the body is the proof. A figure that is no number of credits is reported, and one credit is charged. */
 function creditsTaken(json: unknown, anomalies: string[]): number | undefined {
   if (typeof json !== "object" || json === null) return undefined;
   if (!("success" in json) || json.success !== true) return undefined;

@@ -46,7 +46,7 @@ export const embeddingsCreate = defineOperation({
   servedBy: { openai: { exchange: "embeddings", path: "/embeddings" } },
 });
 
-/** Tokens are counted; of a text, four bytes a token is the usual rule of thumb. */
+/** Tokens are counted. For a text, four bytes a token is the usual rule of thumb. */
 function tokensExpected(input: EmbeddingInput): number {
   if (typeof input === "string") return Math.ceil(Buffer.byteLength(input) / 4);
   let counted = 0;

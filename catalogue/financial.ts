@@ -13,7 +13,7 @@ const snapshotQuery = z
     error: "expected exactly one of ticker, cik",
   });
 
-/** A proxy's page or an empty object can come with a 200 too; what is paid for is a snapshot. */
+/** What is paid for is a snapshot: a proxy's page or an empty object can come with a 200, too. */
 const holdsSnapshot = ({ json }: { readonly json: unknown }): boolean =>
   typeof json === "object" &&
   json !== null &&

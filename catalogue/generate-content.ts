@@ -7,10 +7,10 @@ import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
 const choicesMax = 8;
 const requestsPerMinute = 30;
 
-/** No member of Google's has a longer name, and to respell one of megabytes takes a good part of a second. */
+/** No member of Google's has a longer name. To respell one of megabytes would take a good part of a second. */
 const nameCharactersMax = 100;
 
-/** Official clients write camelCase, the documentation snake_case; of a member in both nobody knows which one is heeded. */
+/** Official clients write camelCase, the documentation snake_case. If a member came in both, nobody knows which Google heeds. */
 function checkSpelling(value: object, context: z.RefinementCtx): void {
   for (const name of Object.keys(value)) {
     if (name.length > nameCharactersMax) continue;
@@ -76,7 +76,7 @@ const common = {
   },
 } as const;
 
-/** In the caller's own spelling: one that is given in two is refused. */
+/** The limit's path in the caller's own spelling; there is only one, since two are refused. */
 function limitMember(body: z.infer<typeof generateBody>): string {
   const name = "generation_config" in body ? "generation_config" : "generationConfig";
   const limit = "max_output_tokens" in (body[name] ?? {}) ? "max_output_tokens" : "maxOutputTokens";

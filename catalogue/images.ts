@@ -65,13 +65,13 @@ export const imagesGenerate = defineOperation({
   servedBy: { openai: { exchange: "images", path: "/images/generations" } },
 });
 
-/** Quality makes an image of OpenAI's cheaper; to others the word means nothing, or they never heard of it. */
+/** OpenAI's models draw cheaper in a lower quality. Other models may not know the word, so it makes nothing cheaper for them. */
 const heedsQuality = (name: string): boolean => /^(?:openai\/)?(?:chat)?gpt-image-/i.test(name);
 
-/** The generation of OpenAI's that draws with the fewest tokens; whatever else bears a number or none may take more. */
+/** OpenAI's first generation, which draws with the fewest tokens. Any other model may take more. */
 const isFirst = (name: string): boolean => /^(?:openai\/)?gpt-image-1(?:[.-]|$)/i.test(name);
 
-/** By other words for `n` a vendor draws more images than were held for; unless they say the same. */
+/** Other words for `n`. A vendor that heeds one of them may draw more images than are held for, unless it says the same as `n`. */
 const otherCounts = new DecidingNames([
   "max_images",
   "num_images",
@@ -85,7 +85,7 @@ const otherCounts = new DecidingNames([
   "samples",
   "batch_size",
 ]);
-/** A vendor draws a whole series by these, as long as it likes. */
+/** These ask for a whole series, as long as the vendor likes. */
 const series = new DecidingNames(["sequential_image_generation", "sequential_image_generation_options"]);
 
 function checkCounts(body: Readonly<Record<string, unknown>>, images: number): void {
@@ -93,16 +93,19 @@ function checkCounts(body: Readonly<Record<string, unknown>>, images: number): v
     otherCounts.check(name);
     series.check(name);
     const value = body[name] ?? null;
-    const isSeries = series.has(name) && value !== "disabled";
-    if (value === null || (!isSeries && (!otherCounts.has(name) || value === images))) continue;
-    refuse("invalid_parameters", `${name}: how many images are drawn is said by n alone`, { field: name });
+    if (value === null) continue;
+    const asksForSeries = series.has(name) && value !== "disabled";
+    const asksForOthers = otherCounts.has(name) && value !== images;
+    if (asksForSeries || asksForOthers) {
+      refuse("invalid_parameters", `${name}: how many images are drawn is said by n alone`, { field: name });
+    }
   }
 }
 
 /**
- * Pixels a token, by quality. What the vendor asks for an image of 1024x1024 by gpt-image-2 comes to 200 tokens in low, 1767 in
- * medium and 7033 in high quality, and to fewer a pixel for larger ones: with these divisors no figure is exceeded. Vendors
- * that bill by area alone take a token for 256 pixels, which the highest quality covers.
+ * Pixels a token, by quality. For 1024x1024 by gpt-image-2 the vendor asks as much as for 200 tokens in low, 1767 in medium and
+ * 7033 in high quality; a larger image takes fewer a pixel. With these divisors at least as much is held as the vendor takes.
+ * Vendors that bill by area alone take a token for 256 pixels, which the highest quality covers.
  */
 const pixelsPerToken = { low: 3_855, medium: 593, high: 149 } as const;
 /**
@@ -112,19 +115,20 @@ const pixelsPerToken = { low: 3_855, medium: 593, high: 149 } as const;
 const pixelsPerTokenFirst = { low: 3_855, medium: 992, high: 252 } as const;
 type Quality = keyof typeof pixelsPerToken;
 
-/** The smallest image of these figures. */
+/** The smallest image in the vendor's tables. */
 const pixelsLeast = 1_024 * 1_024;
-/** The largest image a vendor chooses by itself, and the largest one that has a name instead of a size ("4K"). */
+/** The largest image that a vendor chooses by itself. */
 const pixelsAuto = 1_024 * 1_536;
+/** The largest one that has a name ("4K") instead of a size. */
 const pixelsNamed = 4_096 * 4_096;
 
 const qualityOf = (asked: string | null | undefined, otherwise: Quality): Quality =>
   asked === "low" || asked === "medium" || asked === "high" ? asked : otherwise;
 
-/** Other words for the size, of which a vendor may heed any: then it may be the largest. */
+/** Other words for the size. A vendor may heed any of them, so the largest image is held for. */
 const otherSizes = new DecidingNames(["width", "height", "image_size", "resolution"]);
 
-/** A size that a vendor cannot draw is passed over by some, and they draw what they usually do: no less is held than that. */
+/** Some vendors pass over a size that they cannot draw, and draw their usual one: `least` is what that takes. */
 function pixelsOf(body: z.infer<typeof imagesBody>, least: number): number {
   for (const name in body) {
     otherSizes.check(name);

@@ -1,7 +1,7 @@
-import { defineOperation, fixed, free, refuse, refuseEarlier, z } from "../gateway/src/for-catalogues.ts";
-
 // A person's account at the microblogging platform, linked to a key once; later write calls act for it without any
 // token in their body. A further write call is one more declaration like `follow`: its path, and the scopes it needs.
+
+import { defineOperation, fixed, free, refuse, refuseEarlier, z } from "../gateway/src/for-catalogues.ts";
 
 const defaultScopes = [
   "follows.write",
@@ -139,7 +139,7 @@ export const linksRevoke = defineOperation({
 /** The operator's to set (`operations.social_a.follow.price_usd`): the specification names no price. */
 const followPriceUsd = "0.01";
 
-/** A protected account has to agree first; the platform then says that the wish is pending, and has done its part. */
+/** A protected account has to agree first. The platform then calls the follow pending, and has done its part. */
 const followed = ({ json }: { readonly json: unknown }): boolean => {
   const data = typeof json === "object" && json !== null && "data" in json ? json.data : undefined;
   if (typeof data !== "object" || data === null) return false;

@@ -4,7 +4,7 @@ import { tweet } from "./answers/tweet-records.ts";
 /** The operator's to set (`operations.social_a.tweet.quotes.price_usd`): the specification names no price. */
 const priceUsd = "0.003";
 
-/** This vendor's failures may come with a 200; a list of tweets that is not called an error is what is paid for. */
+/** What is paid for is a list of tweets in an answer that does not call itself an error: this vendor fails with a 200, too. */
 const holdsTweets = ({ json }: { readonly json: unknown }): boolean =>
   typeof json === "object" &&
   json !== null &&

@@ -6,7 +6,7 @@ const queryBytesMax = 64 * 1024;
 /** Vendors add separators around each pair of query and document. */
 const tokensAddedPerDocument = 8;
 
-/** Bytes are what is held and sent; a character can take three of them. */
+/** Bounded in bytes, which are held and sent; a character can take three of them. */
 const textWithin = (bytesMax: number) =>
   z
     .string()
@@ -14,7 +14,7 @@ const textWithin = (bytesMax: number) =>
     .refine((text) => Buffer.byteLength(text) <= bytesMax, `at most ${bytesMax} bytes`)
     .meta({ maxLength: bytesMax });
 
-/** However large: it is clamped, so nothing hangs on its last digits, for which `z.int` would refuse it. */
+/** As large as one likes, because it is clamped. `z.int` would refuse a figure whose last digits are not exact. */
 const atLeastOne = z
   .number()
   .refine(Number.isInteger, "must be a whole number")
@@ -76,7 +76,7 @@ export const rerankCreate = defineOperation({
     },
   },
   bodyBytesMax: 10 * 1024 * 1024,
-  // Thousands of documents take their time, and what is given up is billed all the same.
+  // Thousands of documents take a while, and the vendor bills a call that is given up all the same.
   firstByteTimeoutMs: 120_000,
   price: {
     kind: "per_token",

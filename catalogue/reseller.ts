@@ -1,7 +1,7 @@
-import { defineOperation, fixed, z } from "../gateway/src/for-catalogues.ts";
-
 // One reseller, one envelope: a call is paid for only when HTTP says 2xx and the body's own `code` is the
 // integer 200. Parameters beyond the required ones are forwarded as they come and never invented.
+
+import { defineOperation, fixed, z } from "../gateway/src/for-catalogues.ts";
 
 const priceUsd = "0.00145";
 const storiesPriceUsd = "0.0029";

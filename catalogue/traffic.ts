@@ -1,17 +1,16 @@
-import { defineOperation, z } from "../gateway/src/for-catalogues.ts";
+// The specification leaves the parameters open, so they are forwarded as they come and none is required. Two may have one value
+// only; the others are read for the price alone. The vendor takes one credit for each metric, month and country that is asked
+// for, and nothing when it has no data. A request that does not show these is paid for by the figures that came.
 
-// The specification leaves the parameters open, so they are forwarded as they come and none is required. Besides the form
-// of the answer and its steps they are only read for the price: the vendor takes one credit for each metric, month and
-// country asked for, and nothing when it has no data. A request that does not say these things is paid for by the figures
-// that came.
+import { defineOperation, z } from "../gateway/src/for-catalogues.ts";
 
 /** What is held when the request does not show what it will cost. Anything above is the operator's loss. */
 const creditsHeldUnknown = 10;
 const monthsMax = 120;
 
 /**
- * In any other form nobody could read whether there are data to pay for, and the vendor takes a credit for each day or week that
- * it shows instead of a month. Some servers read names in any letters.
+ * In another format nobody here could read whether there are data to pay for. At a finer granularity the vendor takes a credit for
+ * each day or week. Names are compared in any letters, because some servers read them so.
  */
 const onlyTaken: ReadonlyMap<string, string> = new Map([
   ["format", "json"],
@@ -58,7 +57,7 @@ export const websiteTrafficEngagement = defineOperation({
   },
 });
 
-/** Undefined when metrics and months cannot be told. A parameter given twice counts for all it could mean, in any letters. */
+/** Undefined when the request shows no metrics or months. A parameter given twice, in any letters, counts for all its values. */
 function creditsAsked(rawQuery: string): number | undefined {
   const query = new URLSearchParams();
   for (const [name, value] of new URLSearchParams(rawQuery)) query.append(name.toLowerCase(), value);

@@ -3,7 +3,7 @@ import { defineModel, defineOperation, free, z } from "../gateway/src/for-catalo
 const promptCharactersMax = 20_000;
 /** The longest video the models make; also what is held when the length is left to the vendor. */
 const secondsMax = 15;
-/** Nobody may ask for more: a larger figure is a typing error, and it would be held. */
+/** A larger figure is a typing error, and would be held. */
 const secondsAskedMax = 600;
 const openTasksMax = 3;
 /** A first frame may travel inside the body. */
@@ -25,8 +25,8 @@ const input = z.looseObject({
     .string()
     .min(1, "must not be empty")
     .max(promptCharactersMax, `at most ${promptCharactersMax} characters`),
-  // Whatever these hold is the vendor's to judge. They are named because a call is held for the videos they refer to, so
-  // nothing may look like one of them to somebody else.
+  // The vendor judges what these hold. They are declared because a call is held for the videos that they refer to, and a
+  // declared name cannot come in other letters.
   media: z.unknown().optional().describe("What the model looks at: a list of `type` and `url`."),
   video_url: z.unknown().optional().describe("A video that the model looks at."),
   reference_urls: z.unknown().optional().describe("Addresses of what the model looks at."),
@@ -100,7 +100,7 @@ export const videoSynthesisCreate = defineOperation({
   },
   body: synthesisBody,
   bodyBytesMax,
-  // Pictures in the body are looked at before there is an id, and what is given up is held for a day.
+  // The vendor looks at pictures in the body before it gives an id, and a call that is given up stays held for a day.
   firstByteTimeoutMs: 120_000,
   notes:
     "What the video can cost is held until its task has ended, and charged once, by the seconds and resolution that were made; where the vendor bills the videos that `input` refers to, their seconds count too. The same `Idempotency-Key` and body answer again with the same task.",
@@ -171,8 +171,8 @@ export const tasksCancel = defineOperation({
   aboutTask: "cancel",
 });
 
-// Prices as third parties list them for the vendor's international site; the operator's to set. Left alone, these models
-// make five seconds in 1080P.
+// Prices as third parties list them for the vendor's international site; the operator's to set. A request that says nothing
+// gets five seconds in 1080P.
 
 export const wan26TextToVideo = defineModel({
   id: "wan2.6-t2v",
@@ -191,8 +191,8 @@ export const wan26ImageToVideo = defineModel({
 });
 
 /**
- * The most that is billed of the videos a request refers to, all together. The models of 2.6 take lists of addresses and
- * bill five seconds of them; later ones take them as media, fifteen seconds long at most.
+ * The most seconds that are billed for all the videos a request refers to. The models of 2.6 take lists of addresses and bill
+ * five seconds of them; later models take videos as media, fifteen seconds long at most.
  */
 function inputSecondsMaxOf(given: z.infer<typeof input>): number {
   const { media, video_url: videoUrl } = given;
@@ -205,7 +205,7 @@ function inputSecondsMaxOf(given: z.infer<typeof input>): number {
 const listedSecondsMax = 5;
 const videoTypes: ReadonlySet<string> = new Set(["reference_video", "first_clip", "video"]);
 
-/** In any letters: what is not taken for a video here might be one to the vendor. */
+/** In any letters: otherwise the vendor might take for a video what is none here. */
 const isVideo = (medium: unknown): boolean =>
   typeof medium === "object" &&
   medium !== null &&
@@ -213,12 +213,12 @@ const isVideo = (medium: unknown): boolean =>
     ([name, value]) => name.toLowerCase() === "type" && videoTypes.has(String(value).toLowerCase()),
   );
 
-/** A vendor may heed either, so of two the higher is held. */
+/** A vendor may heed either, so the higher of the two is held. */
 function higherOf(one: number | undefined, other: number | undefined): number | undefined {
   return one !== undefined && other !== undefined ? Math.max(one, other) : (one ?? other);
 }
 
-/** The figure by which a resolution is priced: of "720P" itself, of "1280*720" the class that has so many pixels. */
+/** The figure by which a resolution is priced: 720 for "720P", and for "1280*720" that of the class with so many pixels. */
 function resolutionOf(written: string | null | undefined): number | undefined {
   if (written === undefined || written === null) return undefined;
   const named = /^(\d{3,4})p$/i.exec(written)?.[1];
@@ -229,11 +229,11 @@ function resolutionOf(written: string | null | undefined): number | undefined {
   return classes.find(({ pixelsMax }) => pixels <= pixelsMax)?.resolution ?? resolutionMax;
 }
 
-/** Every shape of a class has about as many pixels as its 16:9 form; a twentieth is left for the others. */
+/** Every shape of a class has about as many pixels as its 16:9 form: at most a twentieth more. */
 const classes = [480, 720, 1080].map((resolution) => ({
   resolution,
   pixelsMax: resolution * Math.ceil((resolution * 16) / 9) * 1.05,
 }));
 
-/** Whatever is asked for in unknown words is held at the dearest price. */
+/** A resolution in unknown words is held at the dearest price. */
 const resolutionMax = 99_999;

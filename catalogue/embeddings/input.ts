@@ -1,4 +1,4 @@
-// What embeddings are made of: a text, a list of texts, or the same in tokens, of which there may be hundreds of thousands.
+// What embeddings are made of: a text, a list of texts, or the same in tokens. There may be hundreds of thousands of tokens.
 
 import { z } from "../../gateway/src/for-catalogues.ts";
 
@@ -15,7 +15,7 @@ const text = { type: "string", minLength: 1 };
 const tokens = { type: "array", minItems: 1, items: { type: "integer", minimum: 0 } };
 const inputsOf = (items: object) => ({ type: "array", minItems: 1, maxItems: inputsMax, items });
 
-/** Checked by hand: a union of lists would try each of its forms on every element, and tell what is wrong with all of them. */
+/** Checked by hand: a union of schemas would try each form on every element, and tell what is wrong with all of them. */
 export const embeddingInput = z
   .custom<EmbeddingInput>()
   .check((checked) => {

@@ -14,6 +14,7 @@ export type { GoesOn, Reference } from "./operation/goes-on.ts";
 export type { LimitWord } from "./operation/limit-word.ts";
 export type { ModelFacts } from "./operation/price-contract.ts";
 export type { ModelListing } from "./operation/self-service.ts";
+export type { Receipt } from "./ledger/receipt.ts";
 export type { ModelDialect } from "./platform/dialect.ts";
 
 // How they look into a body, and refuse it
