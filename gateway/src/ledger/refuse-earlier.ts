@@ -22,7 +22,7 @@ export function refuseEarlier(earlier: EarlierCall, prefix: ConflictPrefix | "" 
   const { conflict, message, retryable } = verdict(earlier);
   const code: RefusalCode = `${prefix}${conflict}`;
   refuse(code, message, {
-    inError: { retryable },
+    retryable,
     beside: { original: originalOf(earlier) },
     ...(retryable ? { retryAfterSeconds: 1 } : {}),
   });

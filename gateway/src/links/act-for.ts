@@ -153,7 +153,7 @@ const platformAway = (): Acting =>
     "provider_unavailable",
     "The platform cannot be asked for the linked account now; nothing was charged.",
     {
-      inError: { retryable: true },
+      retryable: true,
       retryAfterSeconds: 1,
     },
   );

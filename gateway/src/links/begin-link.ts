@@ -29,7 +29,7 @@ export async function beginLink(
   const [upstream] = linkUpstreams(offer);
   if (!upstream) {
     return refuse("provider_unavailable", "No platform is set up to link accounts at; ask the operator.", {
-      inError: { retryable: false },
+      retryable: false,
     });
   }
   const account = await parts.accounts.find(owner.accountId);

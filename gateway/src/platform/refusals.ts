@@ -64,11 +64,11 @@ export type RefusalStatus = (typeof refusals)[RefusalCode]["status"];
 
 export interface RefusalDetails {
   /** Members that stand inside `error`. Numbers only where they fit a JSON number exactly. */
-  readonly inError?: { readonly retryable?: boolean; readonly [member: string]: unknown };
+  readonly inError?: { readonly retryable?: never; readonly [member: string]: unknown };
   /** Members that stand beside `error` in the plain shape (and inside it in the model dialects). */
   readonly beside?: { readonly original?: OriginalCall; readonly [member: string]: unknown };
   readonly retryAfterSeconds?: number;
-  /** Whether a client should send the call again by itself, where `inError` does not say so. */
+  /** Whether a client should send the call again by itself; the body says it too, where its shape has a place for it. */
   readonly retryable?: boolean;
   /** The field at fault, for dialects that have a place for it. */
   readonly field?: string;
@@ -95,11 +95,6 @@ export class CallRefused extends Error {
 
   get status(): number {
     return refusals[this.code].status;
-  }
-
-  get retryable(): boolean | undefined {
-    const { inError, retryable } = this.details;
-    return inError?.retryable ?? retryable;
   }
 }
 

@@ -44,6 +44,6 @@ export function refuseUnavailable(
 ): never {
   refuse("provider_unavailable", "The provider cannot serve this call now; nothing was charged.", {
     ...when,
-    inError: { retryable },
+    retryable,
   });
 }

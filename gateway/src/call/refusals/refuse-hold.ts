@@ -63,6 +63,7 @@ export async function refuseByCap(priced: PricedCall, capMicros: Micros, gate: G
     `The call may cost ${usdFromMicros(atMostMicros)} USD; the cap is ${usdFromMicros(capMicros)} USD.` +
       whatHelps(priced, capMicros),
     {
+      retryable: false,
       inError: amounts(atMostMicros, capMicros),
     },
   );

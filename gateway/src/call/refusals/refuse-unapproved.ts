@@ -9,8 +9,8 @@ export function refuseUnapproved(
   covered: Micros | undefined,
 ): never {
   refuse("approval_required", sentences[reason](atMostMicros, covered), {
+    retryable: false,
     inError: {
-      retryable: false,
       reason,
       estimated_micros_usd: Number(atMostMicros),
       ...(covered === undefined ? {} : { covered_micros_usd: Number(covered) }),

@@ -23,7 +23,7 @@ export function refuseUnbooked(
 export function unbooked(error: unknown, { message, retryable }: Unbookable): CallRefused {
   const code = error instanceof StoreBusy ? "billing_dependency_timeout" : "billing_unavailable";
   return new CallRefused(code, message, {
-    inError: { retryable },
+    retryable,
     ...(retryable ? { retryAfterSeconds: 1 } : {}),
   });
 }

@@ -49,7 +49,7 @@ export function refuseUnpayable(result: Unpayable, bill: Bill): never {
         `${bill.named} may cost ${usdFromMicros(atMostMicros)} USD; ` +
           `${usdFromMicros(result.availableMicros)} USD are available.` +
           whatHelps(result.availableMicros),
-        { inError: amounts(atMostMicros, result.availableMicros) },
+        { retryable: false, inError: amounts(atMostMicros, result.availableMicros) },
       );
   }
 }
@@ -71,6 +71,7 @@ function refuseByBound(
     `${named} may cost ${usdFromMicros(atMostMicros)} USD; of ${bound.named}, ${usdFromMicros(spentMicros)} USD are ` +
       `spent and ${usdFromMicros(heldMicros)} USD held by running calls.${whatHelps(leftMicros)}`,
     {
+      retryable: false,
       inError: {
         ...amounts(atMostMicros, bound.limitMicros),
         window: bound.window,
@@ -82,7 +83,6 @@ function refuseByBound(
 }
 
 export const amounts = (estimatedMicros: Micros, limitMicros: Micros) => ({
-  retryable: false,
   estimated_micros_usd: Number(estimatedMicros),
   limit_micros_usd: Number(limitMicros),
 });

@@ -89,7 +89,7 @@ const orUnavailable = (finding: Promise<FoundCredential>, gate: Gate): Promise<F
 function unavailable(error: unknown, gate: Gate): never {
   gate.storeNews.failed("keys could not be looked up", error);
   return refuse("authentication_unavailable", "Keys cannot be checked right now; try again.", {
-    inError: { retryable: true },
+    retryable: true,
     retryAfterSeconds: 1,
   });
 }

@@ -87,14 +87,14 @@ function refuseModel({ call, input, caller }: ValidCall, { modelOf = bodyModel }
 function unpriced(operationId: string, gate: Gate): never {
   gate.log.error("an operation without a price was called", { operation_id: operationId });
   return refuse("billing_config_invalid", "This operation has no price yet, so it cannot be served.", {
-    inError: { retryable: false },
+    retryable: false,
   });
 }
 
 function unpricedModel(model: string, gate: Gate): never {
   gate.log.error("a model without a price was called", { model });
   return refuse("billing_config_invalid", "This model has no price yet, so it cannot be served.", {
-    inError: { retryable: false },
+    retryable: false,
     field: "model",
   });
 }

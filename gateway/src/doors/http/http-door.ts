@@ -42,7 +42,7 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
       contentType,
       streams: ended !== undefined,
       retryAfterSeconds,
-      retryable: refusal?.retryable ?? retryable,
+      retryable: refusal?.details.retryable ?? retryable,
       crossesOrigins: call.crossesOrigins,
     });
     return { status, headerLines, body, closes };

@@ -169,7 +169,7 @@ describe("a refusal says, byte for byte as ever, of", () => {
       expect(furtherIn(refusal, "openai")).toBe(further);
       expect(furtherIn(refusal, "anthropic")).toBe(further);
       expect(furtherIn(refusal, "gemini")).toBe(furtherInGemini);
-      expect(refusal.retryable).toBe(retryable);
+      expect(refusal.details.retryable).toBe(retryable);
       expect(toolError(refusal, "no").retryable).toBe(agentMayRetry);
     });
   }

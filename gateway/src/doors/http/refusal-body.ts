@@ -39,13 +39,20 @@ function plainBody(refusal: CallRefused, { conventions, requestId }: Asked): unk
   if (refusals[code].shape === "bare") return { code, message, request_id: requestId };
   if (refusals[code].shape === "flat") return { error: message, code, request_id: requestId };
   const type = refusal.status === 429 ? { type: "rate_limit_error" } : {};
-  const error = { ...type, code, message, ...details.inError };
+  const error = { ...type, code, message, ...inError(refusal) };
   // The 503 family keeps its request id inside the error.
   if (refusal.status === 503) return { error: { ...error, request_id: requestId } };
   return { error, ...details.beside, request_id: requestId };
 }
 
-const further = ({ details }: CallRefused): object => ({ ...details.inError, ...details.beside });
+const further = (refusal: CallRefused): object => ({ ...inError(refusal), ...refusal.details.beside });
+
+/** A flat body has no place for `retryable`, and a limit's has its own words; there the header alone says it. */
+function inError({ code, status, details }: CallRefused): object | undefined {
+  const { retryable, inError: members } = details;
+  const isTold = retryable !== undefined && refusals[code].shape === "nested" && status !== 429;
+  return isTold ? { retryable, ...members } : members;
+}
 
 const openaiError = (refusal: CallRefused) => ({
   message: refusal.message,

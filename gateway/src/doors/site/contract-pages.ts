@@ -99,7 +99,7 @@ const forEver = { "cache-control": "public, max-age=31536000, immutable" } as co
 
 const unavailable = (): never =>
   refuse("contract_unavailable", "The contract's verified bytes are not available now.", {
-    inError: { retryable: true },
+    retryable: true,
   });
 
 /** A hash as we write them, and once: anything else was not copied from here. */

@@ -14,23 +14,16 @@ const words: Partial<Record<RefusalCode, string>> = {
   provider_unavailable: "upstream_error",
 };
 
-/** Refused by us before anything was dispatched, and the same call may succeed when it is repeated later. */
-const passing: ReadonlySet<RefusalCode> = new Set([
-  "rate_limit_exceeded",
-  "upstream_rate_limit",
-  "quota_exceeded",
-  "authentication_unavailable",
-]);
-
 /** A refusal in the agents' words. `charged` is what the books say about this attempt. */
 export function toolError(refusal: CallRefused, charged: ToolError["charged"]): ToolError {
-  const { code, details } = refusal;
+  const { status, details } = refusal;
   const message = shorten(refusal.message);
   const original = details.beside?.original;
   return {
     code: wordFor(refusal),
     message: `${message}${endsSentence.test(message) ? "" : "."} ${original ? tellOf(original) : advice(charged)}`,
-    retryable: charged === "no" && (refusal.retryable ?? passing.has(code)),
+    // A limit passes by itself; of anything else the refusal says whether it does.
+    retryable: charged === "no" && (details.retryable ?? status === 429),
     ...(details.retryAfterSeconds === undefined ? {} : { retry_after_seconds: details.retryAfterSeconds }),
     charged,
   };
