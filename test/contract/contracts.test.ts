@@ -367,12 +367,12 @@ test("an operation that cannot be described leaves no contract to trust, and sto
      });`,
   );
   const gateway = await open({ catalogueFolders: [folder] });
-  const version = await get(gateway, "/api/contracts/version");
-  expect([version.status, await version.json()]).toMatchObject([
-    503,
-    { error: { code: "contract_unavailable" } },
-  ]);
-  expect((await get(gateway, source(never))).status).toBe(503);
+  for (const path of ["/api/contracts/version", source(never), "/docs", "/docs/operations/rerank.create"]) {
+    const refused = await get(gateway, path);
+    expect([path, refused.status, await refused.json(), refused.headers.get("x-should-retry")]).toMatchObject(
+      [path, 503, { error: { code: "contract_unavailable", retryable: true } }, "true"],
+    );
+  }
   expect(gateway.logged.some((line) => line.includes("no words for it"))).toBe(true);
   const account = await gateway.openAccount();
   expect((await gateway.call(account, "/apis/v1/odd?ticker=A")).status).toBe(200);

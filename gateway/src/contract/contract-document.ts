@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../platform/json.ts";
+import type { Contract } from "./create-contract.ts";
 
 /** An operation as it stands in a contract. */
 export interface ContractOperation {
@@ -7,6 +8,11 @@ export interface ContractOperation {
   readonly path: string;
   readonly described: JsonObject;
 }
+
+/** What a contract says. */
+export const documentOf = ({ bytes }: Pick<Contract, "bytes">): JsonObject =>
+  // The bytes of a contract were written by a gateway as an object, and whoever holds them compared their hash.
+  JSON.parse(new TextDecoder().decode(bytes)) as JsonObject;
 
 export function operationsOf(document: JsonObject): ContractOperation[] {
   return Object.entries(objectIn(document, "paths")).flatMap(([path, methods]) =>

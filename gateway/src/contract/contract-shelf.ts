@@ -1,6 +1,7 @@
 import type { Addresses } from "../config/addresses.ts";
 import type { Offer } from "../offer/offer.ts";
 import { describeError, type Log } from "../platform/log.ts";
+import { refuse } from "../platform/refusals.ts";
 import {
   createAccountContract,
   createContract,
@@ -32,6 +33,12 @@ export interface ContractShelf {
   /** What was current last comes first; today's contract is so now. */
   readonly history: (limit: number) => Promise<readonly PublicationListing[]>;
 }
+
+/** What whoever needs the contract is told while there are no bytes to vouch for. */
+export const refuseWithoutContract = (): never =>
+  refuse("contract_unavailable", "The contract's verified bytes are not available now.", {
+    retryable: true,
+  });
 
 export function createContractShelf({ offer, addresses, book, wallMs, log }: Parts): ContractShelf {
   const make = <Made>(of: Offer, create: (from: ContractInput) => Made): Made | undefined => {

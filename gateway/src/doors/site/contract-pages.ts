@@ -1,6 +1,6 @@
 import { compareContracts } from "../../contract/compare-contracts.ts";
-import { pickOperation } from "../../contract/contract-document.ts";
-import type { ContractShelf } from "../../contract/contract-shelf.ts";
+import { documentOf, pickOperation } from "../../contract/contract-document.ts";
+import { refuseWithoutContract, type ContractShelf } from "../../contract/contract-shelf.ts";
 import type { Contract } from "../../contract/create-contract.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { JsonObject } from "../../platform/json.ts";
@@ -32,11 +32,10 @@ export function createContractPages({ contracts, offer }: Parts): Readonly<Recor
         "This is not the hash of any contract here; /api/contracts/version tells it.",
       );
     }
-    return loaded === "unavailable" ? unavailable() : loaded;
+    return loaded === "unavailable" ? refuseWithoutContract() : loaded;
   };
-  const documentOf = ({ contentHash, bytes }: Contract): JsonObject =>
-    // These bytes were written by us as an object, and they still have their hash.
-    documents.get(contentHash, () => JSON.parse(new TextDecoder().decode(bytes)) as JsonObject);
+  const read = (contract: Contract): JsonObject =>
+    documents.get(contract.contentHash, () => documentOf(contract));
   const versionHeaders = ({ contentHash, docsRevision }: Contract): Record<string, string> => {
     const { provider } = offer().names;
     return { [hashHeader(provider)]: contentHash, [revisionHeader(provider)]: docsRevision };
@@ -44,7 +43,7 @@ export function createContractPages({ contracts, offer }: Parts): Readonly<Recor
 
   return {
     "/api/contracts/version": async () => {
-      const current = (await contracts.current()) ?? unavailable();
+      const current = (await contracts.current()) ?? refuseWithoutContract();
       const { contentHash, docsRevision } = current;
       return Response.json(
         { contentHash, docsRevision },
@@ -58,7 +57,7 @@ export function createContractPages({ contracts, offer }: Parts): Readonly<Recor
       const contract = await load(contentHash);
       const headers = { ...forEver, ...versionHeaders(contract) };
       if (operationId === undefined) return cached(asked, contentHash, contract.bytes, headers);
-      const picked = pickOperation(documentOf(contract), operationId);
+      const picked = pickOperation(read(contract), operationId);
       if (!picked) refuse("unknown_operation", "This contract has no such operation.");
       return cached(asked, `${contentHash}.${operationId}`, `${JSON.stringify(picked, null, 1)}\n`, headers);
     },
@@ -71,7 +70,7 @@ export function createContractPages({ contracts, offer }: Parts): Readonly<Recor
           object: "contract_diff",
           from,
           to,
-          ...compareContracts(documentOf(before), documentOf(after)),
+          ...compareContracts(read(before), read(after)),
         }),
       );
       return cached(asked, `${from}.${to}`, text, { ...forEver, ...versionHeaders(after) });
@@ -87,7 +86,7 @@ export function createContractPages({ contracts, offer }: Parts): Readonly<Recor
     },
 
     "/openapi/account.json": async (asked) => {
-      const contract = contracts.account() ?? unavailable();
+      const contract = contracts.account() ?? refuseWithoutContract();
       return cached(asked, contract.contentHash, contract.bytes, noCache);
     },
   };
@@ -96,11 +95,6 @@ export function createContractPages({ contracts, offer }: Parts): Readonly<Recor
 const noCache = { "cache-control": "no-cache" } as const;
 /** What a hash names never changes. */
 const forEver = { "cache-control": "public, max-age=31536000, immutable" } as const;
-
-const unavailable = (): never =>
-  refuse("contract_unavailable", "The contract's verified bytes are not available now.", {
-    retryable: true,
-  });
 
 /** A hash as we write them, and once: anything else was not copied from here. */
 function hashIn({ query }: SiteRequest, name: string): string {

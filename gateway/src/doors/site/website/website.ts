@@ -1,9 +1,9 @@
 import type { Addresses } from "../../../config/addresses.ts";
-import type { ContractShelf } from "../../../contract/contract-shelf.ts";
+import { documentOf } from "../../../contract/contract-document.ts";
+import { refuseWithoutContract, type ContractShelf } from "../../../contract/contract-shelf.ts";
 import type { Offer } from "../../../offer/offer.ts";
 import type { AnswerVisit, Door } from "../../../platform/door.ts";
 import { isGetOrHead } from "../../../platform/http-request.ts";
-import type { JsonObject } from "../../../platform/json.ts";
 import { refuse } from "../../../platform/refusals.ts";
 import { preferred } from "./accepts.ts";
 import { loadAssets } from "./assets.ts";
@@ -149,11 +149,8 @@ function createMakers(material: Material, contract: () => Promise<ReadContract>)
 
 /** The contract as it lies on the shelf, read. */
 async function readContract(contracts: Pick<ContractShelf, "current">): Promise<ReadContract> {
-  const current = await contracts.current();
-  if (!current) return refuse("contract_unavailable", "The contract's verified bytes are not available now.");
-  // These bytes were written by us as an object, and they still have their hash.
-  const document = JSON.parse(new TextDecoder().decode(current.bytes)) as JsonObject;
-  return { contentHash: current.contentHash, document };
+  const current = (await contracts.current()) ?? refuseWithoutContract();
+  return { contentHash: current.contentHash, document: documentOf(current) };
 }
 
 const htmlOf = (page: Page, material: Material): Content =>

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { TollgateError } from "../../../../../../client/src/errors.ts";
+import { documentOf } from "../../../../contract/contract-document.ts";
 import { createAccountContract, createContract } from "../../../../contract/create-contract.ts";
-import type { JsonObject } from "../../../../platform/json.ts";
 import { readContract } from "../../caller/read-contract.ts";
 import type { CliParts } from "../../cli-parts.ts";
 import { printClientTable } from "./client-table.ts";
@@ -22,9 +22,9 @@ export const contract = defineCommand({
     }
     const { bytes, ...json } =
       flags.from === undefined ? await contractHere(parts, flags.account) : await contractAt(flags.from);
-    const text = new TextDecoder().decode(bytes);
-    // These bytes are a contract: made here, or with the hash of one.
-    const written = flags.client ? printClientTable(JSON.parse(text) as JsonObject, json.contentHash) : text;
+    const written = flags.client
+      ? printClientTable(documentOf({ bytes }), json.contentHash)
+      : new TextDecoder().decode(bytes);
     if (flags.out === undefined) return { lines: [written.trimEnd()], json, exitCode: 0 };
     await writeFile(flags.out, written);
     const what = flags.client ? "The client's table" : "The contract";
