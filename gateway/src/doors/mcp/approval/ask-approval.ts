@@ -123,7 +123,7 @@ export async function askApproval(
 
 const questionName = "approval";
 
-const form = (question: Question, { url = "" }: ApprovalHandle) =>
+const form = (question: Question, { url }: ApprovalHandle) =>
   inputRequired.elicit({
     message: `${inWords(question)}${isShortened(question) ? `\nThe arguments are shortened here; all of them: ${url}` : ""}`,
     requestedSchema: {
@@ -141,7 +141,7 @@ const form = (question: Question, { url = "" }: ApprovalHandle) =>
     },
   });
 
-const page = (question: Question, { url = "" }: ApprovalHandle) =>
+const page = (question: Question, { url }: ApprovalHandle) =>
   inputRequired.elicitUrl({ message: inWords(question), url });
 
 const isShortened = ({ items }: Question): boolean => items.some((item) => item.summary !== item.arguments);

@@ -32,7 +32,7 @@ export interface ApprovalHandle {
   readonly rate_usd: number;
   readonly max_exposure_usd: number;
   readonly expires_at: string;
-  readonly url?: string;
+  readonly url: string;
 }
 
 export interface TaskHandle {
