@@ -2,6 +2,7 @@
 // dialect's words takes time that grows with its length, and no faster.
 
 import { expect, test } from "bun:test";
+import type { ModelDialect } from "../../platform/dialect.ts";
 import { expectInProportion } from "../../platform/test-in-proportion.ts";
 import { readResponseHead } from "../http/response-head.ts";
 import { responseEvents } from "../exchanges/responses-events.ts";
@@ -11,10 +12,9 @@ import { dialects } from "./dialects.ts";
 const context = { id: "x", model: "m", createdSeconds: 0, includeUsage: false };
 
 /** All of these events, read and written again; the number of what was written. */
-function translate(from: string, to: string, events: readonly object[]): number {
-  const read = dialects[from]?.createEventReader();
-  const writer = dialects[to]?.createEventWriter(context);
-  if (!read || !writer) throw new Error("no such dialect");
+function translate(from: ModelDialect, to: ModelDialect, events: readonly object[]): number {
+  const read = dialects[from].createEventReader();
+  const writer = dialects[to].createEventWriter(context);
   let written = 0;
   for (const event of events) {
     for (const said of read(sse(event))) written += writer.write(said).length;
@@ -89,7 +89,7 @@ const streams = [
 ] as const;
 
 const cases = streams.flatMap(([from, events, count]) =>
-  Object.keys(dialects).map((to) => [events.name, from, to, events, count] as const),
+  Object.values(dialects).map(({ name: to }) => [events.name, from, to, events, count] as const),
 );
 
 test.each(cases)("%s of %s in words of %s: four times as much takes about as much longer", (...given) => {
@@ -105,8 +105,8 @@ test("calls that wait until the one before has ended: four times as many take ab
     const calls = repeat(size, (index) => ({ kind: "tool_call", index, id: "c", name: "f" }) as const);
     const ends = repeat(size, (index) => ({ kind: "part_end", index }) as const);
     return () => {
-      const writer = dialects["anthropic"]?.createEventWriter(context);
-      for (const event of [...calls, ...ends]) writer?.write(event);
+      const writer = dialects.anthropic.createEventWriter(context);
+      for (const event of [...calls, ...ends]) writer.write(event);
     };
   }, 40_000);
 });
@@ -115,7 +115,7 @@ test("a whole answer of many calls and a long id: four times as much takes about
   expectInProportion((size) => {
     const tool_calls = repeat(size, () => ({ function: { name: "f", arguments: "{}" } }));
     const answer = { id: longName(size), choices: [{ message: { tool_calls } }] };
-    return () => expect(dialects["openai"]?.readAnswer(answer).parts.length).toBe(size);
+    return () => expect(dialects.openai.readAnswer(answer).parts.length).toBe(size);
   }, 600);
 });
 

@@ -5,6 +5,7 @@ import { chatStream } from "./chat-stream.ts";
 import { readTokens } from "./chat-tokens.ts";
 import { writeFor } from "../dialects/callers-names.ts";
 import { Inexpressible, type Dialect, type WriteContext } from "../dialects/dialect.ts";
+import { dialects } from "../dialects/dialects.ts";
 import { withExactArguments } from "../dialects/exact-json.ts";
 import { writeDialectError, readErrorMessage } from "../dialects/dialect-errors.ts";
 import { hiddenErrorStatus, statusSaidIn } from "../answers/hidden-error.ts";
@@ -14,9 +15,9 @@ import { saidInEvents } from "../streams/said-in-events.ts";
 import { asShownTo } from "./shown-thoughts.ts";
 
 /** A conversation with this vendor, for callers of any dialect: passed through where both speak the same, translated elsewhere. */
-export function chatExchange(native: NativeChat, dialects: Readonly<Record<string, Dialect>>): Exchange {
+export function chatExchange(native: NativeChat): Exchange {
   const own = native.dialect;
-  const callersOf = (dispatch: Dispatch): Dialect => dialects[dispatch.service.dialect ?? own.name] ?? own;
+  const callersOf = ({ service }: Dispatch): Dialect => dialects[service.dialect ?? own.name];
 
   const request = (dispatch: Dispatch): VendorRequest => {
     const callers = callersOf(dispatch);

@@ -60,9 +60,8 @@ export const estimateTokens: Exchange = {
 };
 
 function callersOf({ service }: Dispatch): Dialect {
-  const dialect = dialects[service.dialect ?? ""];
-  if (!dialect) throw new Error("A count of tokens is asked for in no dialect.");
-  return dialect;
+  if (!service.dialect) throw new Error("A count of tokens is asked for in no dialect.");
+  return dialects[service.dialect];
 }
 
 function readRequest(dispatch: Dispatch): ChatRequest {

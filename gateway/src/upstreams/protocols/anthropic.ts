@@ -2,7 +2,6 @@ import { chatExchange } from "../exchanges/chat-exchange.ts";
 import { anthropicDialect } from "../dialects/anthropic/anthropic-dialect.ts";
 import { blocksOfTurn, calledWithoutThought } from "../dialects/anthropic/thinking.ts";
 import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
-import { dialects } from "../dialects/dialects.ts";
 import type { NativeChat } from "../exchanges/native-chat.ts";
 import type { Protocol } from "../protocol.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
@@ -36,7 +35,7 @@ export const anthropic: Protocol = {
   isAboutOperator: (status, json) => isOutOfCredit(status, json) || isShutOut(status, json),
   isOutOfCredit,
   exchanges: {
-    chat: chatExchange(native, dialects),
+    chat: chatExchange(native),
     count_tokens: countTokens({
       dialect: anthropicDialect,
       path: () => "/messages/count_tokens",

@@ -3,7 +3,6 @@ import { modelOf, type Dispatch } from "../../operation/forwarder.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { chatExchange } from "../exchanges/chat-exchange.ts";
 import { readErrorMessage } from "../dialects/dialect-errors.ts";
-import { dialects } from "../dialects/dialects.ts";
 import { geminiDialect } from "../dialects/gemini/gemini-dialect.ts";
 import { isBeforeGemini3 } from "../dialects/gemini/gemini-version.ts";
 import { unsigned } from "../dialects/gemini/signatures.ts";
@@ -50,7 +49,7 @@ export const gemini: Protocol = {
       googleDetailsIn(json).find(({ retryDelay }) => retryDelay !== undefined)?.["retryDelay"],
     ),
   exchanges: {
-    chat: chatExchange(native, dialects),
+    chat: chatExchange(native),
     count_tokens: countTokens({
       dialect: geminiDialect,
       path: (dispatch) => `/models/${encodeURIComponent(modelOf(dispatch).name)}:countTokens`,

@@ -4,7 +4,6 @@ import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { asksForUsage, chatExchange } from "../exchanges/chat-exchange.ts";
 import { openaiDialect } from "../dialects/openai/openai-dialect.ts";
 import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
-import { dialects } from "../dialects/dialects.ts";
 import type { NativeChat } from "../exchanges/native-chat.ts";
 import type { Protocol } from "../protocol.ts";
 import type { SseFrame } from "../streams/sse.ts";
@@ -47,7 +46,7 @@ export const openai: Protocol = {
       : undefined,
   listing: { path: "/models", read: readListing({ list: "data", name: "id" }) },
   exchanges: {
-    chat: chatExchange(native, dialects),
+    chat: chatExchange(native),
     responses: openaiResponses,
     embeddings: openaiEmbeddings,
     images: openaiImages,
