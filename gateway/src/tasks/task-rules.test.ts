@@ -82,6 +82,13 @@ describe("a vendor's answer", () => {
     }
   });
 
+  test("about success charges the dearest seconds where nobody said of which resolution they are", () => {
+    const success = about({ task_status: "SUCCEEDED", video_url: url }, { output_video_duration: 4 });
+    expect(step(success, false, { ...task, expected: {} })).toMatchObject({
+      used: { used: { second_1080p: 4 }, source: "provider" },
+    });
+  });
+
   test("about success counts the seconds of videos that were looked at, where any were made", () => {
     const success = { task_status: "SUCCEEDED", video_url: url };
     for (const [made, lookedAt, charged] of [

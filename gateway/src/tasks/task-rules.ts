@@ -93,9 +93,11 @@ function openStateOf({ state }: Task): OpenState {
 
 /** In full, by what is reported; where the report is silent, by what was asked for. */
 function usedBySuccess(task: Task, report: TaskState): Used {
-  const [expectedUnit = "", expectedSeconds = 0] = Object.entries(task.expected)[0] ?? [];
+  const [expectedUnit, expectedSeconds = 0] = Object.entries(task.expected)[0] ?? [];
   const unit =
-    report.resolution === undefined ? expectedUnit : secondUnit(report.resolution, task.terms.unitPricesPico);
+    report.resolution === undefined && expectedUnit !== undefined
+      ? expectedUnit
+      : secondUnit(report.resolution, task.terms.unitPricesPico);
   const seconds = report.durationSeconds === undefined ? expectedSeconds : wholeSeconds(report);
   return {
     used: { [unit]: seconds },
