@@ -4,6 +4,7 @@ import type { Attempt, CallOutcome, UsageSource } from "../ledger/call-record.ts
 import { chargeFor, type Charge } from "../ledger/charge.ts";
 import type { HoldRequest, HoldResult, Release, Resolved } from "../ledger/ledger.ts";
 import type { TaskEnd } from "../ledger/task-record.ts";
+import type { BoundStanding } from "../ledger/why-not-held.ts";
 import type { Quantities } from "../prices/quantities.ts";
 import { valuePico, type Terms } from "../prices/terms.ts";
 import type { Pico } from "../platform/money.ts";
@@ -26,6 +27,48 @@ export interface Ending {
 }
 
 export type EndState = CallEnd["state"];
+
+/** The figures that guard every bound, as a store has them at hand while it decides, and what holds refer to. */
+export interface Figures extends Referable {
+  readonly account: (accountId: string) => CarryingAccount | undefined;
+  /** Moves every figure in which the call counts. */
+  readonly move: (call: HeldCall, by: BoundStanding) => void;
+}
+
+/** What the row of a hold refers to, as far as the books have it. */
+interface Referable {
+  readonly knowsKey: (keyId: string) => boolean;
+  /** Whether the key has, or had, a budget. Only the books know: whoever calls may have been let in before it had one. */
+  readonly countsDays: (keyId: string) => boolean;
+  readonly knowsPrices: (version: string) => boolean;
+}
+
+interface CarryingAccount {
+  chargeCarryAtto: bigint;
+  valueCarryPico: bigint;
+}
+
+/** Sets the most that a call can cost aside. Whether anything stands against that was asked before. */
+export function takeHold(request: HoldRequest, runId: bigint, figures: Figures): HeldCall {
+  checkPostable(request, figures);
+  const call = heldCallFor(request, runId, figures);
+  figures.move(call, { spentMicros: 0n, heldMicros: call.heldMicros });
+  return call;
+}
+
+/** Gives back what was set aside for a call, and charges what it cost. */
+export function endHold(
+  call: HeldCall,
+  ending: Ending,
+  state: EndState,
+  dispatchedAtMs: number | undefined,
+  figures: Figures,
+): CallEnd {
+  checkEnding(ending);
+  const charge = chargeTo(accountToCharge(figures.account(call.accountId), call.accountId), call, ending);
+  figures.move(call, { spentMicros: charge.chargedMicros, heldMicros: -call.heldMicros });
+  return callEndOf(ending, state, charge, dispatchedAtMs);
+}
 
 export interface Evidence extends Pick<Ending, "used" | "usageSource" | "valuePico"> {
   readonly state: EndState;
@@ -100,7 +143,7 @@ export function accountToCharge<Account>(account: Account | undefined, accountId
 /** More than any call is worth, and little enough that the sums of a day's calls have room in the books. */
 const valueMaxPico = 10n ** 21n;
 
-export function checkEnding({ valuePico: value, used, settledAtMs }: Ending): void {
+function checkEnding({ valuePico: value, used, settledAtMs }: Ending): void {
   if (value < 0n || value > valueMaxPico) throw new Error(`A call cannot be worth ${value} pico-USD.`);
   for (const unit in used) checkWhole(used[unit] ?? 0);
   checkWhole(settledAtMs);
@@ -110,19 +153,8 @@ function checkWhole(amount: number): void {
   if (!Number.isSafeInteger(amount) || amount < 0) throw new Error(`${amount} is not a whole amount.`);
 }
 
-/** What the row of a hold refers to, as far as the books have it. */
-interface Referable {
-  readonly knowsKey: (keyId: string) => boolean;
-  /** Whether the key has, or had, a budget. Only the books know: whoever calls may have been let in before it had one. */
-  readonly countsDays: (keyId: string) => boolean;
-  readonly knowsPrices: (version: string) => boolean;
-}
-
 /** A hold that the books would not take must not be written: it would undo, or hold up, what is written with it. */
-export function checkPostable(
-  { keyId, terms, multiplierPpm, createdAtMs }: HoldRequest,
-  books: Referable,
-): void {
+function checkPostable({ keyId, terms, multiplierPpm, createdAtMs }: HoldRequest, books: Referable): void {
   if (!books.knowsKey(keyId)) throw new Error(`There is no key ${keyId} to hold for.`);
   if (!books.knowsPrices(terms.version))
     throw new Error(`Nothing is held under the prices ${terms.version}, which were never written down.`);
@@ -130,7 +162,7 @@ export function checkPostable(
   checkWhole(createdAtMs);
 }
 
-export const heldCallFor = (request: HoldRequest, runId: bigint, books: Referable): HeldCall => ({
+const heldCallFor = (request: HoldRequest, runId: bigint, books: Referable): HeldCall => ({
   callId: request.callId,
   accountId: request.accountId,
   keyId: request.keyId,
@@ -146,13 +178,8 @@ export const heldCallFor = (request: HoldRequest, runId: bigint, books: Referabl
   claim: request.idempotency,
 });
 
-interface CarryingAccount {
-  chargeCarryAtto: bigint;
-  valueCarryPico: bigint;
-}
-
 /** What the call costs its account, which carries the rest on to its next one. */
-export function chargeTo(
+function chargeTo(
   account: CarryingAccount,
   { multiplierPpm, heldMicros }: HeldCall,
   { valuePico: value }: Ending,
@@ -168,7 +195,7 @@ export function chargeTo(
   return charge;
 }
 
-export const callEndOf = (
+const callEndOf = (
   ending: Ending,
   state: EndState,
   charge: Charge,

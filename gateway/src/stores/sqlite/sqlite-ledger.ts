@@ -14,22 +14,18 @@ import { createWhyNotHeld } from "../../ledger/why-not-held.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import type { TransitMap } from "../../platform/transit-map.ts";
 import {
-  accountToCharge,
   begunRun,
-  callEndOf,
   callToEnd,
-  chargeTo,
   checkAmount,
-  checkEnding,
-  checkPostable,
   endedBefore,
   endedNow,
+  endHold,
   evidenceOf,
-  heldCallFor,
   heldResult,
   neverHeld,
   nothingUsed,
   pricesAsText,
+  takeHold,
   type EndState,
   type Ending,
   type Evidence,
@@ -97,9 +93,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
     if (journal.knows(request.callId)) return heldResult;
     const refusal = whyNotHeld(request);
     if (refusal) return refusal;
-    checkPostable(request, standings);
-    const call = heldCallFor(request, ownRunId, standings);
-    standings.move(call, { spentMicros: 0n, heldMicros: call.heldMicros });
+    const call = takeHold(request, ownRunId, standings);
     journal.hold(call);
     if (!request.task) openCalls.set(call.callId, call);
     if (request.task || request.approval) holdForMore(request);
@@ -125,12 +119,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
   };
 
   const endOpen = (call: HeldCall, ending: Ending, state: EndState): Resolved => {
-    checkEnding(ending);
+    const callEnd = endHold(call, ending, state, dispatchMarks.find(call.callId), standings);
     openCalls.delete(call.callId);
-    const account = accountToCharge(standings.account(call.accountId), call.accountId);
-    const charge = chargeTo(account, call, ending);
-    standings.move(call, { spentMicros: charge.chargedMicros, heldMicros: -call.heldMicros });
-    const callEnd = callEndOf(ending, state, charge, dispatchMarks.find(call.callId));
     journal.end(call, callEnd);
     dispatchMarks.drop(call.callId);
     return endedNow(callEnd);

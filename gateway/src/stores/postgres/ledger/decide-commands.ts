@@ -5,24 +5,21 @@ import { createWhyNotHeld } from "../../../ledger/why-not-held.ts";
 import type { Quantities } from "../../../prices/quantities.ts";
 import type { Terms } from "../../../prices/terms.ts";
 import {
-  accountToCharge,
   begunRun,
-  callEndOf,
   callToEnd,
-  chargeTo,
   checkAmount,
-  checkEnding,
-  checkPostable,
   endedBefore,
   endedNow,
+  endHold,
   evidenceOf,
-  heldCallFor,
   heldResult,
   neverHeld,
   nothingUsed,
   pricesAsText,
+  takeHold,
   type EndState,
   type Ending,
+  type Figures,
 } from "../../call-ends.ts";
 import type { HeldCall } from "../../held-call.ts";
 import { createSums } from "../../sums.ts";
@@ -74,12 +71,17 @@ export function decideCommands(
   doubtful: ReadonlySet<string>,
 ): { readonly decided: readonly Decided[]; readonly changes: Changes } {
   const whyNotHeld = createWhyNotHeld(facts);
-  const books = {
-    knowsKey: (keyId: string) => batch.known.keys.has(keyId),
-    countsDays: (keyId: string) => batch.known.keys.get(keyId)?.countsDays === true,
-    knowsPrices: (version: string) => batch.known.priceVersions.has(version),
-  };
   const sums = createSums();
+  const figures: Figures = {
+    knowsKey: (keyId) => batch.known.keys.has(keyId),
+    countsDays: (keyId) => batch.known.keys.get(keyId)?.countsDays === true,
+    knowsPrices: (version) => batch.known.priceVersions.has(version),
+    account: facts.account,
+    move: (call, by) => {
+      facts.move(call, by);
+      sums.addHeld(call, by.heldMicros);
+    },
+  };
   const changes: Changes = {
     sums,
     held: [],
@@ -105,10 +107,7 @@ export function decideCommands(
     if (before) return heldBefore(before, runId);
     const refusal = whyNotHeld(request);
     if (refusal) return refusal;
-    checkPostable(request, books);
-    const call = heldCallFor(request, runId, books);
-    facts.move(call, { spentMicros: 0n, heldMicros: call.heldMicros });
-    sums.addHeld(call, call.heldMicros);
+    const call = takeHold(request, runId, figures);
     facts.calls.set(call.callId, heldNow(call, request.terms));
     changes.held.push(call);
     if (request.idempotency) {
@@ -136,7 +135,6 @@ export function decideCommands(
     const task = ending.task && facts.tasks.get(ending.task.taskId);
     // Whoever lost the claim on the task saw something that may be old: another one ends it, or has.
     if (ending.task && (!task || task.isEnded || task.fence !== ending.task.fence)) return endedBefore(call);
-    checkEnding(ending);
     const resolved = endOpen(call, ending, state);
     if (ending.task && task) {
       task.isEnded = true;
@@ -147,21 +145,17 @@ export function decideCommands(
 
   const endOpen = (call: CallFacts, ending: Ending, state: EndState): Resolved => {
     const { held } = call;
-    const account = accountToCharge(facts.account(held.accountId), held.accountId);
-    const charge = chargeTo(account, held, ending);
-    const callEnd = callEndOf(ending, state, charge, batch.dispatchedAtMs(held.callId));
-    facts.move(held, { spentMicros: charge.chargedMicros, heldMicros: -held.heldMicros });
-    sums.addHeld(held, -held.heldMicros);
+    const callEnd = endHold(held, ending, state, batch.dispatchedAtMs(held.callId), figures);
     sums.addEnd(held, callEnd);
     changes.ended.push({ callId: held.callId, end: callEnd });
     if (callEnd.freedKeyHash) freeKey(held, callEnd.freedKeyHash);
-    call.state = state;
-    call.outcome = ending.outcome;
-    call.valueMicros = charge.valueMicros;
-    call.chargedMicros = charge.chargedMicros;
-    call.writtenOffMicros = charge.writtenOffMicros;
-    call.settledAtMs = ending.settledAtMs;
-    return endedNow(call);
+    call.state = callEnd.state;
+    call.outcome = callEnd.outcome;
+    call.valueMicros = callEnd.valueMicros;
+    call.chargedMicros = callEnd.chargedMicros;
+    call.writtenOffMicros = callEnd.writtenOffMicros;
+    call.settledAtMs = callEnd.settledAtMs;
+    return endedNow(callEnd);
   };
 
   const release = (ending: Release): Resolved => {
