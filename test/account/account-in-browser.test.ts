@@ -14,6 +14,7 @@ import {
   type BrowserOptions,
   type TestBrowser,
 } from "../support/browser.ts";
+import { snapshotPath } from "../support/purchases.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { awayFromMidnight } from "../support/wall-clock.ts";
 
@@ -29,10 +30,9 @@ beforeAll(async () => {
     scope: "account",
     budget: { window: "month", limitMicros: 1_500_000n },
   });
-  const snapshot = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
-  receipt = (await gateway.call(account, snapshot)).headers.get("x-request-id") ?? "";
+  receipt = (await gateway.call(account, snapshotPath)).headers.get("x-request-id") ?? "";
   await gateway.post(account, "/v1/rerank", { query: "tea", documents: ["green tea", "a car"] });
-  await gateway.call(await gateway.issueKey(account), snapshot);
+  await gateway.call(await gateway.issueKey(account), snapshotPath);
   const longest = longestNamed(gateway.gateway.offer());
   for (const name of ["production server", "production_server_of_eu_central_1_blue"])
     await gateway.call(await gateway.issueKey(account, { name }), longest);

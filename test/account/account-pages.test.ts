@@ -2,10 +2,10 @@
 
 import { expect, test } from "bun:test";
 import { usdFromMicros } from "../../gateway/src/platform/money.ts";
+import { snapshotPath } from "../support/purchases.ts";
 import {
   rerank,
   rows,
-  snapshot,
   tile,
   usd,
   useAccountVisits,
@@ -90,7 +90,7 @@ test("spans begin with their first UTC day and not a day sooner, and calls of a 
     const made: string[] = [];
     // Thirty, 29, 7, 6 and no days ago, each just before its day ends.
     for (const days of [1, 22, 1, 6, 0]) {
-      const call = await own.call(account, snapshot);
+      const call = await own.call(account, snapshotPath);
       made.push(call.headers.get("x-request-id") ?? "");
       clock.advance(days * 86_400_000);
     }

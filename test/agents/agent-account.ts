@@ -3,12 +3,6 @@
 import { afterAll, expect } from "bun:test";
 import { openTestGateway } from "../support/test-gateway.ts";
 
-export const snapshot = {
-  operation_id: "financial.metrics.snapshot",
-  arguments: { ticker: "AAPL" },
-  max_price_usd: 0.1,
-};
-
 /** To be called once in a file of tests; the books are audited after the last of them. */
 export async function useAgentAccount() {
   const gateway = await openTestGateway();

@@ -3,13 +3,14 @@
 
 import { describe, expect, test } from "bun:test";
 import { errorOf, openOldClient, useTool, type ToolResult } from "./agent-client.ts";
-import { snapshotMicros, tagMicros, video } from "./agent-purchases.ts";
+import { videoOrder } from "./agent-purchases.ts";
 import { canAsk, cheap, config, creditUsd, dear, useApprovals, yes, type Handle } from "./approvals.ts";
 import type { Store } from "../../gateway/src/store/store.ts";
 import { InDoubt } from "../../gateway/src/ledger/store-errors.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 import { signInWith } from "../sign-in/oauth-person.ts";
+import { snapshotMicros, snapshotPath, tagMicros } from "../support/purchases.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 
 const { gateway, account, mcp, spent, askElsewhere, decide, askInForm, answerForm } = await useApprovals();
@@ -98,7 +99,7 @@ describe("where the client cannot ask", () => {
   });
 
   test("whoever repeats an approved creation of a video gets the task that there is, also in a later request of a session", async () => {
-    const fox = video(1, "a fox");
+    const fox = videoOrder(1, "a fox");
     const { approval_id, url } = await askElsewhere(fox);
     await decide(url, "approve");
     const brought = { ...fox, approval_id };
@@ -116,7 +117,7 @@ describe("where the client cannot ask", () => {
     expect(again.structuredContent).toMatchObject(sameAs(first));
     expect([await inSession(), await inSession()]).toMatchObject([sameAs(first), sameAs(first)]);
 
-    const owl = video(1, "an owl");
+    const owl = videoOrder(1, "an owl");
     const { state } = await askInForm(owl);
     const answered = (await answerForm(owl, state)).structuredContent;
     expect((await answerForm(owl, state)).structuredContent).toMatchObject(sameAs(answered));
@@ -271,7 +272,7 @@ describe("what covers a call", () => {
   });
 
   test("HTTP with a key needs no approval: nobody there could be asked", async () => {
-    const response = await gateway.call(account, "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL");
+    const response = await gateway.call(account, snapshotPath);
     expect(response.status).toBe(200);
   });
 });

@@ -2,8 +2,9 @@
 
 import { describe, expect, test } from "bun:test";
 import { errorOf, useTool, type ToolResult } from "./agent-client.ts";
-import { snapshot, snapshotMicros, tag, tagMicros, usePurchases, video } from "./agent-purchases.ts";
+import { snapshotOrder, tagOrder, usePurchases, videoOrder } from "./agent-purchases.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
+import { snapshotMicros, tagMicros } from "../support/purchases.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 
@@ -15,7 +16,7 @@ describe("a batch", () => {
     (structuredContent["results"] as { status: string }[]).map(({ status }) => status);
 
   test("runs its calls in order, each with its own receipt", async () => {
-    const done = await batch({ calls: [snapshot(0.1), tag(0.01), snapshot(0.1)] });
+    const done = await batch({ calls: [snapshotOrder(0.1), tagOrder(0.01), snapshotOrder(0.1)] });
     expect(statuses(done)).toEqual(["completed", "completed", "completed"]);
     const results = done.structuredContent["results"] as { index: number; request_id: string }[];
     expect(results.map(({ index }) => index)).toEqual([0, 1, 2]);
@@ -40,7 +41,7 @@ describe("a batch", () => {
   // Before any of the tasks below, about which a vendor goes on being asked.
   test("of more than 20 calls, or of none, is refused whole", async () => {
     await expectNothingHappened(gateway, async () => {
-      for (const calls of [[], Array.from({ length: 21 }, () => tag(0.01)), "all"]) {
+      for (const calls of [[], Array.from({ length: 21 }, () => tagOrder(0.01)), "all"]) {
         const refused = await batch({ calls });
         expect([refused.isError, errorOf(refused)["code"]]).toEqual([true, "invalid_arguments"]);
       }
@@ -50,10 +51,10 @@ describe("a batch", () => {
   test("runs none of its calls when together they may cost more than its total, and says how much", async () => {
     await expectNothingHappened(gateway, async () => {
       for (const [calls, total, together] of [
-        [[snapshot(0.1), snapshot(0.1), tag(0.01)], 0.05, "0.09745"],
-        [[snapshot(0.048), snapshot(0.048)], 0.095999, "0.096"],
-        [[tag(0.01)], 0, "0.00145"],
-        [Array.from({ length: 20 }, () => snapshot(0.9)), 0.2, "0.96"],
+        [[snapshotOrder(0.1), snapshotOrder(0.1), tagOrder(0.01)], 0.05, "0.09745"],
+        [[snapshotOrder(0.048), snapshotOrder(0.048)], 0.095999, "0.096"],
+        [[tagOrder(0.01)], 0, "0.00145"],
+        [Array.from({ length: 20 }, () => snapshotOrder(0.9)), 0.2, "0.96"],
       ] as const) {
         const refused = await batch({ calls, max_total_price_usd: total });
         expect(refused.isError).toBe(true);
@@ -80,7 +81,7 @@ describe("a batch", () => {
 
   test("runs when its prices are just its total, whatever the caps of its calls say", async () => {
     const done = await batch({
-      calls: [snapshot(0.9), tag(0.9), snapshot(0.9)],
+      calls: [snapshotOrder(0.9), tagOrder(0.9), snapshotOrder(0.9)],
       max_total_price_usd: 0.09745,
     });
     expect(statuses(done)).toEqual(["completed", "completed", "completed"]);
@@ -90,7 +91,13 @@ describe("a batch", () => {
   test("counts nothing for calls that will be refused, or that are free, against its total", async () => {
     const free = { operation_id: "credits.balance", arguments: {}, max_price_usd: 1 };
     const unknown = { operation_id: "no.such", arguments: {}, max_price_usd: 1 };
-    const calls = [snapshot(0.01), unknown, snapshot(0.1, { arguments: {} }), free, snapshot(0.1)];
+    const calls = [
+      snapshotOrder(0.01),
+      unknown,
+      snapshotOrder(0.1, { arguments: {} }),
+      free,
+      snapshotOrder(0.1),
+    ];
     const done = await batch({ calls, max_total_price_usd: 0.05 });
     expect(statuses(done)).toEqual(["refused", "refused", "refused", "completed", "completed"]);
     expect(await spent()).toBe(snapshotMicros);
@@ -99,7 +106,7 @@ describe("a batch", () => {
   test("never spends more than its total, even when prices rise while it runs", async () => {
     // Longer than a credential is remembered, so that the second call is made under the new plan.
     await gateway.sandbox.fault({ latency_ms: 2_500, times: 1 });
-    const running = batch({ calls: [snapshot(0.1), snapshot(0.1)], max_total_price_usd: 0.1 });
+    const running = batch({ calls: [snapshotOrder(0.1), snapshotOrder(0.1)], max_total_price_usd: 0.1 });
     await until(async () => (await gateway.balance(account)).held > 0);
     await gateway.store.accounts.update(account.accountId, { planMultiplierPpm: 1_500_000n });
     const done = await running;
@@ -115,7 +122,7 @@ describe("a batch", () => {
   ])("keeps of its total what %s may cost, even when prices rise while it runs", async (_, status, fault) => {
     await gateway.sandbox.fault({ vendor: "dashscope", latency_ms: 2_500, times: 1, ...fault });
     const running = batch({
-      calls: [video(0.9, "[stuck] a red fox"), snapshot(0.9)],
+      calls: [videoOrder(0.9, "[stuck] a red fox"), snapshotOrder(0.9)],
       max_total_price_usd: 0.548,
     });
     await until(async () => (await gateway.balance(account)).held > 0);
@@ -128,7 +135,7 @@ describe("a batch", () => {
   });
 
   test("stops at the first error when asked to, and says what was not started", async () => {
-    const calls = [tag(0.01), snapshot(0.001), tag(0.01), tag(0.01)];
+    const calls = [tagOrder(0.01), snapshotOrder(0.001), tagOrder(0.01), tagOrder(0.01)];
     const stopped = await batch({ calls, stop_on_error: true });
     expect(statuses(stopped)).toEqual(["completed", "refused", "refused", "refused"]);
     expect(stopped.structuredContent["totals"]).toMatchObject({ completed: 1, refused: 1, not_started: 2 });
@@ -140,7 +147,9 @@ describe("a batch", () => {
   test("has the room of one message: short results stay whole, long ones share what is left", async () => {
     const long = JSON.stringify({ snapshot: { note: "x".repeat(60_000) } });
     await gateway.sandbox.fault({ vendor: "financialdatasets", status: 200, body: long, times: 19 });
-    const done = await batch({ calls: [tag(0.01), ...Array.from({ length: 19 }, () => snapshot(0.1))] });
+    const done = await batch({
+      calls: [tagOrder(0.01), ...Array.from({ length: 19 }, () => snapshotOrder(0.1))],
+    });
     const results = done.structuredContent["results"] as { result: object; truncated?: boolean }[];
     const bytes = results.map(({ result }) => Buffer.byteLength(JSON.stringify(result)));
     const together = bytes.reduce((sum, one) => sum + one, 0);
@@ -160,7 +169,7 @@ describe("a batch", () => {
   test("counts each of its calls against the key's limit", async () => {
     const tight = await openTestGateway({ config: "tiers: { free: { rpm: 5, tpm: 1000, concurrency: 1 } }" });
     const { key } = await tight.openAccount({ tier: "free" });
-    const calls = Array.from({ length: 7 }, () => tag(0.01));
+    const calls = Array.from({ length: 7 }, () => tagOrder(0.01));
     const done = await useTool(`${tight.url}/mcp`, key, "batch_use", { calls });
     expect(done.structuredContent["totals"]).toMatchObject({ completed: 5, refused: 2 });
     await tight.close();
@@ -169,13 +178,18 @@ describe("a batch", () => {
   test("counts nothing against limits for the prices it had to know before it ran", async () => {
     const tight = await openTestGateway({ config: "tiers: { free: { rpm: 5, tpm: 1000, concurrency: 1 } }" });
     const { key } = await tight.openAccount({ tier: "free" });
-    const calls = [tag(0.01), { operation_id: "no.such", arguments: {}, max_price_usd: 1 }, tag(1), tag(1)];
+    const calls = [
+      tagOrder(0.01),
+      { operation_id: "no.such", arguments: {}, max_price_usd: 1 },
+      tagOrder(1),
+      tagOrder(1),
+    ];
     const given = { calls, max_total_price_usd: 0.02 };
     const done = await useTool(`${tight.url}/mcp`, key, "batch_use", given);
     expect(done.structuredContent["totals"]).toMatchObject({ completed: 3, refused: 1 });
-    const last = await useTool(`${tight.url}/mcp`, key, "use", tag(0.01));
+    const last = await useTool(`${tight.url}/mcp`, key, "use", tagOrder(0.01));
     expect(last.structuredContent["status"]).toBe("completed");
-    const over = await useTool(`${tight.url}/mcp`, key, "use", tag(0.01));
+    const over = await useTool(`${tight.url}/mcp`, key, "use", tagOrder(0.01));
     expect(errorOf(over)["code"]).toBe("rate_limit_exceeded");
     await tight.close();
   });

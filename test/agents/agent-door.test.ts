@@ -3,16 +3,16 @@
 import { describe, expect, test } from "bun:test";
 import type { Receipt } from "../../client/src/operations.ts";
 import { completeAddresses } from "../../gateway/src/config/addresses.ts";
-import { snapshot, useAgentAccount } from "./agent-account.ts";
+import { useAgentAccount } from "./agent-account.ts";
 import { askModern, modernHeaders, openOldClient, useTool, type ToolResult } from "./agent-client.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { createPerson, registerClient, signInWith } from "../sign-in/oauth-person.ts";
+import { snapshotMicros } from "../support/purchases.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
+import { snapshotOrder } from "./agent-purchases.ts";
 
 const { gateway, account, mcp } = await useAgentAccount();
-
-const snapshotMicros = 48_000;
 
 describe("who gets in", () => {
   test("without a credential the answer is 401, and says where to sign in and what for", async () => {
@@ -65,8 +65,8 @@ describe("who gets in", () => {
     const old = await openOldClient(mcp, access_token);
     await expectNothingHappened(gateway, async () => {
       for (const [name, given] of [
-        ["use", snapshot],
-        ["batch_use", { calls: [snapshot] }],
+        ["use", snapshotOrder(0.1)],
+        ["batch_use", { calls: [snapshotOrder(0.1)] }],
       ] as const) {
         const { status, headers } = await askModern(mcp, access_token, "tools/call", {
           name,
@@ -78,7 +78,7 @@ describe("who gets in", () => {
         expect(challenge).toContain('scope="tools:read tools:spend"');
         expect(challenge).toContain("resource_metadata=");
       }
-      expect((await old.ask("tools/call", { name: "use", arguments: snapshot })).status).toBe(403);
+      expect((await old.ask("tools/call", { name: "use", arguments: snapshotOrder(0.1) })).status).toBe(403);
     });
   });
 
@@ -102,7 +102,7 @@ describe("who gets in", () => {
   test("a token that may spend buys, and its account pays", async () => {
     const { access_token } = await signInWith(gateway.url, account.key);
     const before = await gateway.balance(account);
-    const { structuredContent } = await useTool(mcp, access_token, "use", snapshot);
+    const { structuredContent } = await useTool(mcp, access_token, "use", snapshotOrder(0.1));
     expect(structuredContent).toMatchObject({ status: "completed", settled_micros_usd: snapshotMicros });
     expect(await gateway.balance(account)).toEqual({ balance: before.balance - snapshotMicros, held: 0 });
   });
@@ -224,7 +224,7 @@ describe("browsers and proxies", () => {
           mcp,
           account.key,
           "tools/call",
-          { name: "use", arguments: snapshot },
+          { name: "use", arguments: snapshotOrder(0.1) },
           { headers },
         );
         expect([status, message.error?.code]).toEqual([400, -32020]);
@@ -296,14 +296,20 @@ describe("limits", () => {
     await askModern(mcp, key, "tools/list");
     await useTool(mcp, key, "search", { query: "x" });
     await useTool(mcp, key, "use", { operation_id: "no.such", arguments: {}, max_price_usd: 0 });
-    await useTool(mcp, key, "use", { ...snapshot, max_price_usd: 0 });
+    await useTool(mcp, key, "use", snapshotOrder(0));
     expect(before - (await left())).toBe(5);
   });
 
   test.each([
-    ["use", { ...snapshot, ...Object.fromEntries(Array.from({ length: 40_000 }, (_, n) => [`k${n}`, 1])) }],
-    ["use", { ...snapshot, operation_id: "o".repeat(1_000_000) }],
-    ["use", { ...snapshot, arguments: { ticker: "A", ["n".repeat(1_000_000)]: {} } }],
+    [
+      "use",
+      {
+        ...snapshotOrder(0.1),
+        ...Object.fromEntries(Array.from({ length: 40_000 }, (_, n) => [`k${n}`, 1])),
+      },
+    ],
+    ["use", { ...snapshotOrder(0.1), operation_id: "o".repeat(1_000_000) }],
+    ["use", { ...snapshotOrder(0.1), arguments: { ticker: "A", ["n".repeat(1_000_000)]: {} } }],
     ["batch_use", { calls: Array.from({ length: 40_000 }, () => ({})) }],
     ["get_details", { operation_id: "rerank.create", include: Array.from({ length: 40_000 }, () => 1) }],
   ])("however many mistakes and megabytes %s is given, its answer is short", async (name, given) => {
@@ -315,7 +321,7 @@ describe("limits", () => {
 
   test("a refused argument is named", async () => {
     const { structuredContent } = await useTool(mcp, account.key, "batch_use", {
-      calls: [snapshot, { ...snapshot, max_price_usd: -1 }],
+      calls: [snapshotOrder(0.1), snapshotOrder(-1)],
     });
     expect(structuredContent["error"]).toMatchObject({
       code: "invalid_arguments",
@@ -362,7 +368,7 @@ describe("limits", () => {
     const nowSeconds = Math.floor(Date.now() / 1000);
     const inAMinute = (reset: unknown): boolean =>
       Number(reset) >= nowSeconds && Number(reset) <= nowSeconds + 120;
-    const tool = { name: "use", arguments: { ...snapshot, max_price_usd: 0 } };
+    const tool = { name: "use", arguments: snapshotOrder(0) };
     for (const [ask, status, remaining] of [
       [() => askModern(url, key, "tools/list"), 200, "3"],
       [() => askModern(url, key, "tools/call", tool), 200, "2"],
@@ -387,9 +393,9 @@ describe("limits", () => {
       const { headers } = await askModern(url, key, "tools/call", { name, arguments: args });
       return ["limit", "remaining"].map((part) => headers.get(`x-ratelimit-${part}-requests`));
     };
-    expect(await told("use", snapshot)).toEqual(["3", "2"]);
-    expect(await told("batch_use", { calls: [snapshot, snapshot] })).toEqual(["3", "0"]);
-    expect(await told("use", snapshot)).toEqual(["3", "0"]);
+    expect(await told("use", snapshotOrder(0.1))).toEqual(["3", "2"]);
+    expect(await told("batch_use", { calls: [snapshotOrder(0.1), snapshotOrder(0.1)] })).toEqual(["3", "0"]);
+    expect(await told("use", snapshotOrder(0.1))).toEqual(["3", "0"]);
     await tight.close();
   });
 
@@ -401,7 +407,7 @@ describe("limits", () => {
       expect((await askModern(url, key, "tools/list")).status).toBe(200);
     const refused = await askModern(url, key, "tools/list");
     expect([refused.status, Number(refused.headers.get("retry-after")) > 0]).toEqual([429, true]);
-    const { isError, structuredContent } = await useTool(url, key, "use", snapshot);
+    const { isError, structuredContent } = await useTool(url, key, "use", snapshotOrder(0.1));
     expect(isError).toBe(true);
     expect(structuredContent["error"]).toMatchObject({
       code: "rate_limit_exceeded",
@@ -468,7 +474,7 @@ test("two accounts that use the door at once never meet", async () => {
 
 test("nothing that opens a door is ever logged", async () => {
   const { sessionId, ask } = await openOldClient(mcp, account.key);
-  const bought = await ask("tools/call", { name: "use", arguments: snapshot });
+  const bought = await ask("tools/call", { name: "use", arguments: snapshotOrder(0.1) });
   const { structuredContent } = bought.message.result as unknown as ToolResult;
   const { request_id: id } = structuredContent as unknown as Bought;
   const { access_token: token } = await signInWith(gateway.url, account.key);

@@ -7,7 +7,8 @@ import { join } from "node:path";
 import type { Store } from "../../gateway/src/store/store.ts";
 import { InDoubt, StoreBusy } from "../../gateway/src/ledger/store-errors.ts";
 import { askModern, errorOf, openOldClient, useTool } from "./agent-client.ts";
-import { snapshot, snapshotMicros, usePurchases, video } from "./agent-purchases.ts";
+import { snapshotOrder, usePurchases, videoOrder } from "./agent-purchases.ts";
+import { snapshotMicros } from "../support/purchases.ts";
 import { withFailpoint } from "../crashes/failpoints.ts";
 import { openGatewayProcess } from "../support/gateway-process.ts";
 import { openSandboxProgram } from "../support/sandbox.ts";
@@ -25,7 +26,7 @@ describe("leaving", () => {
       mcp,
       account.key,
       "tools/call",
-      { name: "use", arguments: snapshot(0.1) },
+      { name: "use", arguments: snapshotOrder(0.1) },
       { signal: leaving.signal },
     ).catch(() => {});
     await until(async () => (await gateway.sandbox.book()).length > asked);
@@ -40,7 +41,7 @@ describe("leaving", () => {
     const asked = (await gateway.sandbox.book()).length;
     await gateway.sandbox.fault({ vendor: "financialdatasets", latency_ms: 400 });
     const leaving = new AbortController();
-    const calls = Array.from({ length: 5 }, () => snapshot(0.1));
+    const calls = Array.from({ length: 5 }, () => snapshotOrder(0.1));
     const batch = askModern(
       mcp,
       account.key,
@@ -62,10 +63,9 @@ test("a stop waits for what agents are running, and tells them how it ended", as
   const folder = mkdtempSync(join(tmpdir(), "tollgate-test-"));
   const sandbox = await openSandboxProgram();
   const program = await openGatewayProcess({ dataFolder: folder, config: `sandbox: "${sandbox.url}"` });
-  const key = /tgk_[0-9A-Za-z]+/.exec(program.greeting)?.[0] ?? "";
-  const old = await openOldClient(`${program.url}/mcp`, key);
+  const old = await openOldClient(`${program.url}/mcp`, program.key);
   await sandbox.fault({ vendor: "financialdatasets", latency_ms: 700 });
-  const call = old.ask("tools/call", { name: "use", arguments: snapshot(0.1) });
+  const call = old.ask("tools/call", { name: "use", arguments: snapshotOrder(0.1) });
   await until(async () => (await sandbox.book()).length > 0);
   program.signal("SIGTERM");
   expect((await call).message.result).toMatchObject({ structuredContent: { status: "completed" } });
@@ -103,7 +103,7 @@ describe("an end that the store did not take", () => {
       () => () => Promise.reject(new StoreBusy()),
       async (faulty) => {
         const owner = await faulty.openAccount({ creditUsd: "5" });
-        const told = await useTool(`${faulty.url}/mcp`, owner.key, "use", snapshot(0.1));
+        const told = await useTool(`${faulty.url}/mcp`, owner.key, "use", snapshotOrder(0.1));
         expect(told.structuredContent).toMatchObject({ status: "failed", error: { charged: "no" } });
         await until(async () => (await faulty.balance(owner)).held === 0);
         expect((await faulty.balance(owner)).balance).toBe(5_000_000);
@@ -118,7 +118,7 @@ describe("an end that the store did not take", () => {
       },
       async (faulty) => {
         const owner = await faulty.openAccount({ creditUsd: "5" });
-        const told = await useTool(`${faulty.url}/mcp`, owner.key, "use", snapshot(0.1));
+        const told = await useTool(`${faulty.url}/mcp`, owner.key, "use", snapshotOrder(0.1));
         expect(told.structuredContent["status"]).toBe("failed");
         expect(errorOf(told)).toMatchObject({ charged: "unknown", retryable: false });
         expect(errorOf(told)["message"]).toContain("look at the receipt");
@@ -137,7 +137,12 @@ test("an agent whose video was created but could not be written down yet is not 
   });
   try {
     const owner = await faulty.openAccount({ creditUsd: "5" });
-    const { structuredContent } = await useTool(`${faulty.url}/mcp`, owner.key, "use", video(1, "a fox"));
+    const { structuredContent } = await useTool(
+      `${faulty.url}/mcp`,
+      owner.key,
+      "use",
+      videoOrder(1, "a fox"),
+    );
     expect(structuredContent).toMatchObject({ status: "failed", error: { charged: "unknown" } });
     // A stop waits until it is written, and whoever looks at the log can ask the vendor.
     expect(faulty.gateway.callsInFlight()).toBe(1);

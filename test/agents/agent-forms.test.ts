@@ -9,10 +9,10 @@ import {
   type OldClient,
   type ToolResult,
 } from "./agent-client.ts";
-import { snapshotMicros } from "./agent-purchases.ts";
 import { canAsk, cheap, creditUsd, dear, useApprovals, yes, type Handle } from "./approvals.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import { createPerson } from "../sign-in/oauth-person.ts";
+import { snapshotMicros } from "../support/purchases.ts";
 
 const { gateway, account, mcp, spent, askElsewhere, decide, askInForm, answerForm } = await useApprovals();
 

@@ -5,22 +5,19 @@ import { useTool, type ToolResult } from "./agent-client.ts";
 import { useFreshAccount } from "../support/fresh-account.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 
-export const snapshotMicros = 48_000;
-export const tagMicros = 1_450;
-
-export const snapshot = (max: number, more: object = {}) => ({
+export const snapshotOrder = (max: number, more: object = {}) => ({
   operation_id: "financial.metrics.snapshot",
   arguments: { ticker: "AAPL" },
   max_price_usd: max,
   ...more,
 });
-export const tag = (max: number, more: object = {}) => ({
+export const tagOrder = (max: number, more: object = {}) => ({
   operation_id: "reseller.social_c.tag_detail",
   arguments: { tag_name: "cats" },
   max_price_usd: max,
   ...more,
 });
-export const video = (max: number, prompt: string, more: object = {}) => ({
+export const videoOrder = (max: number, prompt: string, more: object = {}) => ({
   operation_id: "video.synthesis.create",
   arguments: { model: "wan2.6-t2v", input: { prompt }, parameters: { size: "1280*720", duration: 5 } },
   max_price_usd: max,

@@ -2,14 +2,15 @@
 
 import { describe, expect, test } from "bun:test";
 import { errorOf, openOldClient, useTool } from "./agent-client.ts";
-import { snapshot, snapshotMicros, usePurchases, video } from "./agent-purchases.ts";
+import { snapshotOrder, usePurchases, videoOrder } from "./agent-purchases.ts";
+import { snapshotMicros } from "../support/purchases.ts";
 
 const { gateway, account, mcp, use, spent } = await usePurchases();
 
 describe("repeating", () => {
   test("an idempotency key buys once, for reads and writes alike", async () => {
     for (const given of [
-      snapshot(0.1, { idempotency_key: "one" }),
+      snapshotOrder(0.1, { idempotency_key: "one" }),
       {
         operation_id: "rerank.create",
         arguments: { query: "a", documents: ["b".repeat(50_000)] },
@@ -26,10 +27,10 @@ describe("repeating", () => {
   });
 
   test("a repeated idempotency key is told which call has it and what that cost, and led to its receipt", async () => {
-    const first = await use(snapshot(0.1, { idempotency_key: "lost" }));
+    const first = await use(snapshotOrder(0.1, { idempotency_key: "lost" }));
     const { request_id } = first.structuredContent;
     for (const ticker of ["AAPL", "MSFT"]) {
-      const again = await use(snapshot(0.1, { idempotency_key: "lost", arguments: { ticker } }));
+      const again = await use(snapshotOrder(0.1, { idempotency_key: "lost", arguments: { ticker } }));
       expect(again.structuredContent).toMatchObject({ status: "refused", request_id });
       const { message } = errorOf(again);
       expect(message).toContain(`request_id ${String(request_id)}, is settled and was charged 0.048 USD`);
@@ -40,8 +41,8 @@ describe("repeating", () => {
   });
 
   test("an idempotency key that comes with other arguments is told so, and buys nothing", async () => {
-    await use(snapshot(0.1, { idempotency_key: "three" }));
-    const other = await use(snapshot(0.1, { idempotency_key: "three", arguments: { ticker: "MSFT" } }));
+    await use(snapshotOrder(0.1, { idempotency_key: "three" }));
+    const other = await use(snapshotOrder(0.1, { idempotency_key: "three", arguments: { ticker: "MSFT" } }));
     expect(errorOf(other)).toMatchObject({
       code: "idempotency_conflict",
       message: expect.stringContaining("used for another request") as string,
@@ -67,7 +68,7 @@ describe("repeating", () => {
 
   test("the same key at the same time buys once", async () => {
     const all = await Promise.all(
-      Array.from({ length: 10 }, () => use(snapshot(0.1, { idempotency_key: "at once" }))),
+      Array.from({ length: 10 }, () => use(snapshotOrder(0.1, { idempotency_key: "at once" }))),
     );
     const statuses = all.map(({ structuredContent }) => structuredContent["status"]);
     expect(statuses.filter((status) => status === "completed")).toHaveLength(1);
@@ -76,7 +77,7 @@ describe("repeating", () => {
 
   test("another account's key is another key", async () => {
     const other = await gateway.openAccount({ creditUsd: "5" });
-    const given = snapshot(0.1, { idempotency_key: "shared" });
+    const given = snapshotOrder(0.1, { idempotency_key: "shared" });
     await use(given);
     const theirs = await useTool(mcp, other.key, "use", given);
     expect(theirs.structuredContent["status"]).toBe("completed");
@@ -84,7 +85,7 @@ describe("repeating", () => {
 
   test("a transport that repeats a request of its session gets the first answer and pays once", async () => {
     const old = await openOldClient(mcp, account.key);
-    const call = { name: "use", arguments: snapshot(0.1) };
+    const call = { name: "use", arguments: snapshotOrder(0.1) };
     await gateway.sandbox.fault({ vendor: "financialdatasets", latency_ms: 200 });
     // The connection breaks while the call runs; the library sends the request again, twice.
     const broken = await old.open({ jsonrpc: "2.0", id: 7, method: "tools/call", params: call });
@@ -111,7 +112,7 @@ describe("repeating", () => {
       return [{ result }, { results: [{ result }] }];
     };
     expect(await read()).toMatchObject(told(5_000_000));
-    await old.ask("tools/call", { name: "use", arguments: snapshot(0.1) }, 8);
+    await old.ask("tools/call", { name: "use", arguments: snapshotOrder(0.1) }, 8);
     expect(await read()).toMatchObject(told(5_000_000 - snapshotMicros));
   });
 
@@ -140,7 +141,7 @@ describe("repeating", () => {
   test("a batch with anything paid in it is bought once, whatever else it reads", async () => {
     const old = await openOldClient(mcp, account.key);
     const balance = { operation_id: "credits.balance", arguments: {}, max_price_usd: 0 };
-    const batch = { name: "batch_use", arguments: { calls: [balance, snapshot(0.1)] } };
+    const batch = { name: "batch_use", arguments: { calls: [balance, snapshotOrder(0.1)] } };
     const first = await old.ask("tools/call", batch, 7);
     expect((await old.ask("tools/call", batch, 7)).message.result).toEqual(first.message.result);
     expect(await spent()).toBe(snapshotMicros);
@@ -148,12 +149,12 @@ describe("repeating", () => {
 
   test("a request of a session that is repeated while it runs is answered as often as it came, and bought once", async () => {
     const old = await openOldClient(mcp, account.key);
-    const call = { name: "use", arguments: snapshot(0.1) };
+    const call = { name: "use", arguments: snapshotOrder(0.1) };
     await gateway.sandbox.fault({ vendor: "financialdatasets", latency_ms: 600 });
     const first = old.ask("tools/call", call, 7);
     await gateway.sandbox.busyWith(1);
     const [other, ...same] = await Promise.all([
-      old.ask("tools/call", { name: "use", arguments: snapshot(0.2) }, 7),
+      old.ask("tools/call", { name: "use", arguments: snapshotOrder(0.2) }, 7),
       old.ask("tools/call", call, 7),
       old.ask("tools/call", call, 7),
     ]);
@@ -166,7 +167,7 @@ describe("repeating", () => {
 
   test("a request of a session whose connection broke while it ran is answered when it is repeated", async () => {
     const old = await openOldClient(mcp, account.key);
-    const params = { name: "use", arguments: snapshot(0.1) };
+    const params = { name: "use", arguments: snapshotOrder(0.1) };
     await gateway.sandbox.fault({ vendor: "financialdatasets", latency_ms: 600 });
     const leaving = new AbortController();
     const broken = old.open({ jsonrpc: "2.0", id: 7, method: "tools/call", params }, {}, leaving.signal);
@@ -179,14 +180,14 @@ describe("repeating", () => {
   }, 10_000);
 
   test("without a session every request is its own: equal ones are both bought", async () => {
-    await use(snapshot(0.1));
-    await use(snapshot(0.1));
+    await use(snapshotOrder(0.1));
+    await use(snapshotOrder(0.1));
     expect(await spent()).toBe(2 * snapshotMicros);
   });
 });
 
 test("a repeated creation of a video names the task that there is, and the request that has its receipt", async () => {
-  const fox = video(1, "a fox", { idempotency_key: "fox" });
+  const fox = videoOrder(1, "a fox", { idempotency_key: "fox" });
   const { task, request_id } = (await use(fox)).structuredContent;
   const again = (await use(fox)).structuredContent;
   expect(again).toMatchObject({ status: "accepted", request_id, task: task as object });

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { askModern, useTool } from "./agent-client.ts";
-import { snapshot, usePurchases } from "./agent-purchases.ts";
+import { snapshotOrder, usePurchases } from "./agent-purchases.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 
 const { gateway, account, mcp, use, spent } = await usePurchases();
@@ -19,7 +19,7 @@ describe("what a call answers", () => {
       status: 200,
       body: JSON.stringify(long),
     });
-    const { structuredContent, content } = await use(snapshot(0.1));
+    const { structuredContent, content } = await use(snapshotOrder(0.1));
     expect(structuredContent["truncated"]).toBe(true);
     const result = structuredContent["result"] as typeof long;
     const bytes = Buffer.byteLength(JSON.stringify(result));
@@ -40,7 +40,7 @@ describe("what a call answers", () => {
     );
     for (const body of [{ members }, { a: [[Array.from({ length: 50_000 }, () => 0.1)]] }]) {
       await gateway.sandbox.fault({ vendor: "financialdatasets", status: 200, body: JSON.stringify(body) });
-      const { structuredContent } = await use(snapshot(0.1));
+      const { structuredContent } = await use(snapshotOrder(0.1));
       const written = JSON.stringify(structuredContent["result"]);
       expect(Buffer.byteLength(written)).toBeLessThanOrEqual(64 * 1024);
       expect(written.length).toBeGreaterThan(30 * 1024);
@@ -91,7 +91,7 @@ describe("what a call answers", () => {
       body: "<h1>Bad gateway</h1>",
       content_type: "text/html",
     });
-    expect((await use(snapshot(0.1))).structuredContent).toMatchObject({
+    expect((await use(snapshotOrder(0.1))).structuredContent).toMatchObject({
       status: "failed",
       content_type: "text/html",
       result: { text: "<h1>Bad gateway</h1>" },
@@ -103,7 +103,7 @@ describe("what a call answers", () => {
     for (const depth of [100, 499, 500, 30_000]) {
       const body = nested(depth);
       await gateway.sandbox.fault({ vendor: "financialdatasets", status: 200, body });
-      const { structuredContent } = await use(snapshot(0.1));
+      const { structuredContent } = await use(snapshotOrder(0.1));
       expect(structuredContent["status"]).toBe("completed");
       const { text } = structuredContent["result"] as { text?: string };
       expect([depth, text]).toEqual([depth, depth < 500 ? undefined : body]);
@@ -142,7 +142,7 @@ describe("what a call answers", () => {
   test("whole numbers that a program could not hold come as strings, exactly as the vendor wrote them", async () => {
     const body = `{"snapshot":{"uid":7123456789012345678,"ids":[-9007199254740993,9007199254740991],"price":1.5,"supply":1e18}}`;
     await gateway.sandbox.fault({ vendor: "financialdatasets", status: 200, body });
-    const { structuredContent, content } = await use(snapshot(0.1));
+    const { structuredContent, content } = await use(snapshotOrder(0.1));
     expect(structuredContent["result"]).toEqual({
       snapshot: {
         uid: "7123456789012345678",
@@ -178,7 +178,7 @@ describe("what a call answers", () => {
       mcp,
       account.key,
       "tools/call",
-      { name: "use", arguments: snapshot(0.1) },
+      { name: "use", arguments: snapshotOrder(0.1) },
       { meta: { progressToken: "mine" } },
     );
     expect(message.result?.["structuredContent"]).toMatchObject({ status: "completed" });

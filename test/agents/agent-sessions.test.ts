@@ -2,10 +2,11 @@
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { heapStats } from "bun:jsc";
-import { snapshot, useAgentAccount } from "./agent-account.ts";
+import { useAgentAccount } from "./agent-account.ts";
 import { openOldClient, send, type OldClient, type Rpc } from "./agent-client.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
+import { snapshotOrder } from "./agent-purchases.ts";
 
 const { gateway, account, mcp } = await useAgentAccount();
 
@@ -151,7 +152,7 @@ describe("sessions of the older revisions", () => {
       jsonrpc: "2.0",
       id: 1,
       method: "tools/call",
-      params: { name: "use", arguments: snapshot },
+      params: { name: "use", arguments: snapshotOrder(0.1) },
     };
     const readCall = async (client: OldClient): Promise<string> => (await client.open(call)).text();
     const sessionCount = async (): Promise<number> => {
@@ -229,7 +230,7 @@ describe("sessions of the older revisions", () => {
 
   test.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])("speak %s", async (version) => {
     const old = await openOldClient(mcp, account.key, {}, version);
-    const { status, message } = await old.ask("tools/call", { name: "use", arguments: snapshot });
+    const { status, message } = await old.ask("tools/call", { name: "use", arguments: snapshotOrder(0.1) });
     expect(status).toBe(200);
     expect(message.result?.["isError"]).toBeUndefined();
   });

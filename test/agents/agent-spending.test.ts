@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { askModern, errorOf, useTool } from "./agent-client.ts";
-import { snapshot, snapshotMicros, usePurchases } from "./agent-purchases.ts";
+import { snapshotOrder, usePurchases } from "./agent-purchases.ts";
+import { snapshotMicros } from "../support/purchases.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 
 const { gateway, account, mcp, use, spent } = await usePurchases();
@@ -14,7 +15,7 @@ test("headers by which calls are capped, quoted or made once elsewhere are refus
     "Idempotency-Key": "once",
   };
   for (const [name, value] of Object.entries(paying)) {
-    const params = { name: "use", arguments: snapshot(0.1) };
+    const params = { name: "use", arguments: snapshotOrder(0.1) };
     const headers = { [name]: value };
     const { status, message } = await askModern(mcp, account.key, "tools/call", params, { headers });
     expect([status, message.error?.message]).toEqual([
@@ -41,7 +42,7 @@ test("such a header is looked at after the credential and the limit on requests,
 
 describe("one call", () => {
   test("is a call like any other: charged once, with a receipt of its own", async () => {
-    const { isError, structuredContent, content } = await use(snapshot(0.1));
+    const { isError, structuredContent, content } = await use(snapshotOrder(0.1));
     expect(isError).toBeUndefined();
     expect(structuredContent).toMatchObject({
       status: "completed",
@@ -63,10 +64,10 @@ describe("one call", () => {
   });
 
   test("a cap that equals the price is enough, a micro-USD less is not, and nothing is spent", async () => {
-    expect((await use(snapshot(0.048))).structuredContent["status"]).toBe("completed");
+    expect((await use(snapshotOrder(0.048))).structuredContent["status"]).toBe("completed");
     await expectNothingHappened(gateway, async () => {
       for (const cap of [0.047999, 0.0479999999, 0.01, 1e-7, 0]) {
-        const refused = await use(snapshot(cap));
+        const refused = await use(snapshotOrder(cap));
         expect([cap, refused.structuredContent["status"]]).toEqual([cap, "refused"]);
         expect(errorOf(refused)).toMatchObject({
           code: "price_cap_exceeded",
@@ -96,7 +97,9 @@ describe("one call", () => {
       max_price_usd: 0.05,
     });
     expect(JSON.stringify(within.structuredContent)).not.toContain("financial.metrics.snapshot");
-    expect((await use(snapshot(pricing.max_usd))).structuredContent).toMatchObject({ settled_usd: 0.06 });
+    expect((await use(snapshotOrder(pricing.max_usd))).structuredContent).toMatchObject({
+      settled_usd: 0.06,
+    });
   });
 
   test("free operations cost nothing under a cap of nothing", async () => {
@@ -112,7 +115,7 @@ describe("one call", () => {
   });
 
   test("path, query and body are filled from one object of arguments", async () => {
-    const bought = await use(snapshot(0.1));
+    const bought = await use(snapshotOrder(0.1));
     const requestId = String(bought.structuredContent["request_id"]);
     const receipt = await use({
       operation_id: "requests.get",
@@ -145,12 +148,12 @@ describe("one call", () => {
     await expectNothingHappened(gateway, async () => {
       for (const [given, code] of [
         [{ operation_id: "no.such", arguments: {}, max_price_usd: 1 }, "unknown_operation"],
-        [snapshot(1, { arguments: {} }), "invalid_arguments"],
-        [snapshot(1, { arguments: { ticker: { a: 1 } } }), "invalid_arguments"],
-        [snapshot(1, { arguments: { ticker: "A", cik: "1" } }), "invalid_arguments"],
-        [snapshot(1, { arguments: { ticker: "\ud800" } }), "invalid_arguments"],
-        [snapshot(1, { arguments: [] }), "invalid_arguments"],
-        [snapshot(1, { surprise: true }), "invalid_arguments"],
+        [snapshotOrder(1, { arguments: {} }), "invalid_arguments"],
+        [snapshotOrder(1, { arguments: { ticker: { a: 1 } } }), "invalid_arguments"],
+        [snapshotOrder(1, { arguments: { ticker: "A", cik: "1" } }), "invalid_arguments"],
+        [snapshotOrder(1, { arguments: { ticker: "\ud800" } }), "invalid_arguments"],
+        [snapshotOrder(1, { arguments: [] }), "invalid_arguments"],
+        [snapshotOrder(1, { surprise: true }), "invalid_arguments"],
         [
           { operation_id: "requests.get", arguments: { request_id: ".." }, max_price_usd: 0 },
           "invalid_arguments",
@@ -173,7 +176,7 @@ describe("one call", () => {
       status: 404,
       body: '{"error":"no such company"}',
     });
-    const failed = await use(snapshot(0.1));
+    const failed = await use(snapshotOrder(0.1));
     expect(failed.structuredContent).toMatchObject({
       status: "failed",
       http_status: 404,
@@ -182,7 +185,7 @@ describe("one call", () => {
       error: { code: "upstream_error", charged: "no" },
     });
     await gateway.sandbox.fault({ vendor: "financialdatasets", mode: "close" });
-    const lost = await use(snapshot(0.1));
+    const lost = await use(snapshotOrder(0.1));
     expect(lost.structuredContent).toMatchObject({
       status: "failed",
       error: { code: "upstream_error", charged: "no", retryable: false },
@@ -193,7 +196,10 @@ describe("one call", () => {
   test("a balance that does not cover the call is said, with nothing spent", async () => {
     await account.reopen({ creditUsd: "0.01" });
     const before = await spent();
-    expect(errorOf(await use(snapshot(0.1)))).toMatchObject({ code: "insufficient_balance", charged: "no" });
+    expect(errorOf(await use(snapshotOrder(0.1)))).toMatchObject({
+      code: "insufficient_balance",
+      charged: "no",
+    });
     expect(await spent()).toBe(before);
   });
 });

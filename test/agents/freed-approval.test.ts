@@ -1,8 +1,8 @@
 // A person's yes to a call for which its vendor then did nothing.
 
 import { expect, test } from "bun:test";
+import { snapshotMicros } from "../support/purchases.ts";
 import { errorOf, useTool } from "./agent-client.ts";
-import { snapshotMicros } from "./agent-purchases.ts";
 import { dear, useApprovals } from "./approvals.ts";
 
 const { gateway, account, mcp, spent, askElsewhere, decide } = await useApprovals();

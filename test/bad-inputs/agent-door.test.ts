@@ -2,7 +2,8 @@ import Ajv2020 from "ajv/dist/2020.js";
 import { afterAll, describe, expect, test } from "bun:test";
 
 import { askModern, modernHeaders, openOldClient, send, type Rpc } from "../agents/agent-client.ts";
-import { openBadInputGateway, snapshotMicros } from "./bad-input-gateway.ts";
+import { snapshotMicros } from "../support/purchases.ts";
+import { openBadInputGateway } from "./bad-input-gateway.ts";
 import { expectNothingHappened } from "./nothing-happened.ts";
 
 const { gateway, account, close } = await openBadInputGateway();

@@ -7,16 +7,8 @@ import { flat, openai, read, type Answered } from "./error-shapes.ts";
 import { expectNothingHappened } from "./nothing-happened.ts";
 import { rawRequest, sendUntilClosed } from "./raw-request.ts";
 
-export const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
-export const tagPath = "/apis/v1/reseller/social_c/web/fetch_tag_detail?tag_name=cats";
-export const snapshotMicros = 48_000;
 export const goodRerank = JSON.stringify({ query: "a", documents: ["b"] });
 export const contentLength = `Content-Length: ${goodRerank.length}`;
-export const chat = (further: object = {}) => ({
-  model: "gpt-4o",
-  messages: [{ role: "user", content: "hi" }],
-  ...further,
-});
 export const roomyTiers = "tiers: { enterprise: { rpm: 1000000, tpm: 1000000000, concurrency: 10000 } }";
 export const json = { "content-type": "application/json" };
 

@@ -1,13 +1,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
+import { snapshotMicros, snapshotPath } from "../support/purchases.ts";
 
-import {
-  contentLength,
-  goodRerank,
-  openBadInputGateway,
-  snapshotMicros,
-  snapshotPath,
-} from "./bad-input-gateway.ts";
+import { contentLength, goodRerank, openBadInputGateway } from "./bad-input-gateway.ts";
 import { expectNothingHappened } from "./nothing-happened.ts";
 import { rawRequest } from "./raw-request.ts";
 

@@ -1,17 +1,15 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import { chatBody, snapshotMicros, snapshotPath } from "../support/purchases.ts";
 
 import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 import {
-  chat,
   contentLength,
   goodRerank,
   invalid,
   invalidChat,
   json,
   openBadInputGateway,
-  snapshotMicros,
-  snapshotPath,
 } from "./bad-input-gateway.ts";
 import { flat, gemini, nested, openai, read, usage400 } from "./error-shapes.ts";
 import { expectNothingHappened } from "./nothing-happened.ts";
@@ -87,7 +85,7 @@ describe("what parameters can say", () => {
       [() => video({ model: "wan2.6-t2v" }), "input is required"],
       [() => video({ model: "wan2.6-t2v", input: {} }), "input.prompt is required"],
       [() => video({ model: "wan2.6-t2v", input: { prompt: null } }), "input.prompt: expected string"],
-      [() => post("/v1/chat/completions", chat({ messages: [{}] })), "messages.0.role is required"],
+      [() => post("/v1/chat/completions", chatBody({ messages: [{}] })), "messages.0.role is required"],
       [() => generate({}), "contents is required"],
       [() => generate({ contents: 5 }), "contents: expected a content, a list of contents or a text"],
       [() => generate({ contents: [] }), "contents: must hold at least one content"],
@@ -103,7 +101,7 @@ describe("what parameters can say", () => {
   });
 
   test("a chat limit that is no positive whole number is refused", async () => {
-    const complete = (further: object) => post("/v1/chat/completions", chat(further));
+    const complete = (further: object) => post("/v1/chat/completions", chatBody(further));
     await expectEach([
       ...[-1, 0, 1.5, 1e12, "100", true].map(
         (max_tokens) => [() => complete({ max_tokens }), invalidChat("max_tokens")] as const,
@@ -119,9 +117,9 @@ describe("what parameters can say", () => {
   test("the largest limit is held in full or refused, never shrunk", async () => {
     const poor = await gateway.openAccount({ creditUsd: "0.01" });
     const answered = await expectNothingHappened(gateway, () =>
-      read(gateway.post(poor, "/v1/chat/completions", chat({ max_tokens: 16_384 }))),
+      read(gateway.post(poor, "/v1/chat/completions", chatBody({ max_tokens: 16_384 }))),
     );
-    const bytes = JSON.stringify(chat({ max_tokens: 16_384 })).length;
+    const bytes = JSON.stringify(chatBody({ max_tokens: 16_384 })).length;
     openai(402, "insufficient_balance", {
       type: "insufficient_quota",
       retryable: false,
@@ -134,10 +132,10 @@ describe("what parameters can say", () => {
     const missing = openai(404, "model_not_found", { type: "not_found_error", param: "model" });
     await expectEach([
       ...["no-such-model", "../../admin", "gpt-4o\n", "GPT-4O", "__proto__", "gpt-4o/../../v1/files"].map(
-        (model) => [() => post("/v1/chat/completions", chat({ model })), missing] as const,
+        (model) => [() => post("/v1/chat/completions", chatBody({ model })), missing] as const,
       ),
       ...["", "x".repeat(10_000), 1, null].map(
-        (model) => [() => post("/v1/chat/completions", chat({ model })), invalidChat("model")] as const,
+        (model) => [() => post("/v1/chat/completions", chatBody({ model })), invalidChat("model")] as const,
       ),
       [
         () => post("/v1/rerank", { query: "a", documents: ["b"], model: "../../admin" }),

@@ -1,8 +1,9 @@
 import { afterAll, describe, expect, spyOn, test } from "bun:test";
+import { snapshotPath, tagPath } from "../support/purchases.ts";
 
 import { openTestGateway } from "../support/test-gateway.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
-import { openBadInputGateway, snapshotPath, tagPath } from "./bad-input-gateway.ts";
+import { openBadInputGateway } from "./bad-input-gateway.ts";
 import { flat, nested, read } from "./error-shapes.ts";
 import { expectNothingHappened } from "./nothing-happened.ts";
 import { rawRequest } from "./raw-request.ts";

@@ -24,7 +24,7 @@ interface Hostile {
   readonly body: (model: string, count: number) => object | string;
 }
 
-const chat = (model: string, messages: readonly object[], more: object = {}): object => ({
+const conversation = (model: string, messages: readonly object[], more: object = {}): object => ({
   model,
   messages,
   ...more,
@@ -45,19 +45,21 @@ const openai: Readonly<Record<string, Hostile>> = {
   "an image's address of many endings": {
     count: 6000,
     body: (model, count) =>
-      chat(model, [user([{ type: "image_url", image_url: { url: `http://x/${".a?".repeat(count)}\n` } }])]),
+      conversation(model, [
+        user([{ type: "image_url", image_url: { url: `http://x/${".a?".repeat(count)}\n` } }]),
+      ]),
   },
   "data of an image that has no end of its type": {
     count: 20_000,
     body: (model, count) =>
-      chat(model, [
+      conversation(model, [
         user([{ type: "image_url", image_url: { url: `data:image/png;${";base6".repeat(count)},` } }]),
       ]),
   },
   "many messages of one speaker": {
     count: 8000,
     body: (model, count) =>
-      chat(
+      conversation(
         model,
         repeat(count, () => user("a")),
       ),
@@ -65,12 +67,12 @@ const openai: Readonly<Record<string, Hostile>> = {
   "a message of many parts": {
     count: 8000,
     body: (model, count) =>
-      chat(model, [user("a"), user(repeat(count, () => ({ type: "text", text: "a" })))]),
+      conversation(model, [user("a"), user(repeat(count, () => ({ type: "text", text: "a" })))]),
   },
   "many calls, and their results in the opposite order": {
     count: 2000,
     body: (model, count) =>
-      chat(model, [
+      conversation(model, [
         user("a"),
         {
           role: "assistant",
@@ -86,7 +88,7 @@ const openai: Readonly<Record<string, Hostile>> = {
   "a long id of a call": {
     count: 200_000,
     body: (model, count) =>
-      chat(model, [
+      conversation(model, [
         user("a"),
         {
           role: "assistant",
@@ -97,12 +99,12 @@ const openai: Readonly<Record<string, Hostile>> = {
   },
   "a long label of the end user": {
     count: 200_000,
-    body: (model, count) => chat(model, [user("a")], { user: "1 ".repeat(count) }),
+    body: (model, count) => conversation(model, [user("a")], { user: "1 ".repeat(count) }),
   },
   "many members of a schema": {
     count: 4000,
     body: (model, count) =>
-      chat(model, [user("a")], {
+      conversation(model, [user("a")], {
         response_format: {
           type: "json_schema",
           json_schema: {
@@ -120,7 +122,7 @@ const openai: Readonly<Record<string, Hostile>> = {
   },
   "a long name of a model": {
     count: 100_000,
-    body: (model, count) => chat(`claude-${model}-`.repeat(count), [user("a")]),
+    body: (model, count) => conversation(`claude-${model}-`.repeat(count), [user("a")]),
   },
 };
 
@@ -128,7 +130,7 @@ const anthropic: Readonly<Record<string, Hostile>> = {
   "turns that alternate": {
     count: 8000,
     body: (model, count) =>
-      chat(
+      conversation(
         model,
         [...repeat(count, (at) => ({ role: at % 2 ? "assistant" : "user", content: "a" })), user("a")],
         {
@@ -139,7 +141,7 @@ const anthropic: Readonly<Record<string, Hostile>> = {
   "instructions of many blocks": {
     count: 8000,
     body: (model, count) =>
-      chat(model, [user("a")], {
+      conversation(model, [user("a")], {
         max_tokens: 10,
         system: repeat(count, () => ({ type: "text", text: "a" })),
       }),

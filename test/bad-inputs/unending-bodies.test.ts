@@ -3,10 +3,10 @@
 
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { connect } from "node:net";
+import { chatBody } from "../support/purchases.ts";
 
 import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
-import { chat } from "./bad-input-gateway.ts";
 import { someText } from "./error-shapes.ts";
 import { rawRequest } from "./raw-request.ts";
 
@@ -51,7 +51,7 @@ const firstRefused = (sender: TestAccount, path = "/v1/chat/completions"): Promi
   ]);
 
 const askLarge = async (sender: TestAccount): Promise<number> => {
-  const asked = chat({ messages: [{ role: "user", content: large }], max_tokens: 1 });
+  const asked = chatBody({ messages: [{ role: "user", content: large }], max_tokens: 1 });
   return (await gateway.post(sender, "/v1/chat/completions", asked)).status;
 };
 
@@ -77,7 +77,7 @@ test("an account's unending bodies leave room for those of others, and for its o
   });
 
   expect(await askLarge(other)).toBe(200);
-  expect((await gateway.post(greedy, "/v1/chat/completions", chat())).status).toBe(402);
+  expect((await gateway.post(greedy, "/v1/chat/completions", chatBody())).status).toBe(402);
   // Two are on their way, one was small, and this one asks; whom a limit refuses has not asked.
   const { headers } = await gateway.call(greedy, "/v1/credits/balance");
   const [limit, left] = ["limit", "remaining"].map((of) => Number(headers.get(`x-ratelimit-${of}-requests`)));
@@ -100,7 +100,7 @@ test("bodies of any number of accounts leave some room for the next", async () =
   }
   const next = await gateway.openAccount({ tier: "enterprise", creditUsd: "100" });
   const kept = "a".repeat(400 * 1024);
-  const asked = chat({ messages: [{ role: "user", content: kept }], max_tokens: 1 });
+  const asked = chatBody({ messages: [{ role: "user", content: kept }], max_tokens: 1 });
   expect((await gateway.post(next, "/v1/chat/completions", asked)).status).toBe(200);
 });
 

@@ -6,8 +6,9 @@ import { openOpenAiDouble, type OpenAiBilled } from "../doubles/openai.ts";
 import { openTikHubDouble, type TikHubBilled } from "../doubles/tikhub.ts";
 import { omitted, type BookkeepingDouble, type JsonValue } from "../doubles/vendor-checks.ts";
 import { openAttackerListener, type AttackerListener, type VendorDouble } from "../doubles/vendor-double.ts";
+import { chatBody, snapshotPath, tagPath } from "../support/purchases.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
-import { chat, json, roomyTiers, snapshotPath, tagPath } from "./bad-input-gateway.ts";
+import { json, roomyTiers } from "./bad-input-gateway.ts";
 import { flat, read } from "./error-shapes.ts";
 import { readBooks } from "./nothing-happened.ts";
 import { rawRequest, sendForOne } from "./raw-request.ts";
@@ -81,7 +82,7 @@ upstreams:
 
   test("without a limit of its own, a chat is held under the very limit that is sent", async () => {
     for (const further of [{}, { max_tokens: null }]) {
-      const body = chat(further);
+      const body = chatBody(further);
       const response = await vendors.post(caller, "/v1/chat/completions", body);
       expect(response.status).toBe(200);
       const sent = JSON.parse(textOf(model)) as Record<string, unknown>;
@@ -96,7 +97,7 @@ upstreams:
 
   test("of two limits given at once the larger is held", async () => {
     const quote = { "X-Tollgate-Cost-Mode": "quote" };
-    const both = chat({ max_tokens: 16_384, max_completion_tokens: 1 });
+    const both = chatBody({ max_tokens: 16_384, max_completion_tokens: 1 });
     const { body } = await read(vendors.post(caller, "/v1/chat/completions", both, quote));
     expect(body).toHaveProperty(
       "max_cost_micros_usd",
@@ -113,7 +114,7 @@ upstreams:
       extra_headers: { "X-Stolen": "1" },
       user_api_key: "mine",
     };
-    expect((await vendors.post(caller, "/v1/chat/completions", chat(elsewhere))).status).toBe(200);
+    expect((await vendors.post(caller, "/v1/chat/completions", chatBody(elsewhere))).status).toBe(200);
     expect(
       (await vendors.post(caller, "/v1/rerank", { query: "a", documents: ["b"], ...elsewhere })).status,
     ).toBe(200);

@@ -3,7 +3,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
 
 import { openAttackerListener } from "../doubles/vendor-double.ts";
-import { contentLength, goodRerank, openBadInputGateway, snapshotPath } from "./bad-input-gateway.ts";
+import { snapshotPath } from "../support/purchases.ts";
+import { contentLength, goodRerank, openBadInputGateway } from "./bad-input-gateway.ts";
 import { flat, read } from "./error-shapes.ts";
 import { expectNothingHappened } from "./nothing-happened.ts";
 import { rawRequest, sendForOne, sendUntilClosed } from "./raw-request.ts";

@@ -14,13 +14,12 @@ import {
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import { rawRequest, sendForOne } from "../bad-inputs/raw-request.ts";
 import { createKeySecret } from "../../gateway/src/keys/key-format.ts";
+import { balancePath, chatBody, snapshotPath } from "../support/purchases.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.ts";
 
-const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
-const balancePath = "/v1/credits/balance";
-const chat = { model: "gpt-4o", messages: [{ role: "user", content: "hi" }], max_tokens: 1 };
+const chat = chatBody({ max_tokens: 1 });
 
 let clock: VirtualClock;
 let gateway: TestGateway;

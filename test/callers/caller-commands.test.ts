@@ -31,15 +31,15 @@ const tollgate = (words: readonly string[], environment: Record<string, string> 
     environment: { TOLLGATE_KEY: account.key, TOLLGATE_BASE_URL: gateway.url, ...environment },
   });
 
-const rerank = ["rerank.create", "--arg", "query=tea", "--json-arg", 'documents=["green tea","a car"]'];
-const snapshot = ["financial.metrics.snapshot", "--arg", "ticker=AAPL"];
+const rerankWords = ["rerank.create", "--arg", "query=tea", "--json-arg", 'documents=["green tea","a car"]'];
+const snapshotWords = ["financial.metrics.snapshot", "--arg", "ticker=AAPL"];
 
 /** The answer of a command as a program reads it. */
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 
 describe("tollgate call", () => {
   test("shows the answer, what it cost, and the id of its receipt", async () => {
-    const { code, out } = await tollgate(["call", ...snapshot]);
+    const { code, out } = await tollgate(["call", ...snapshotWords]);
     expect(code).toBe(0);
     expect(out).toContain('"snapshot"');
     expect(out).toMatch(/^charged +0\.048 USD$/m);
@@ -50,7 +50,7 @@ describe("tollgate call", () => {
   });
 
   test("with --json is one object, with the charge the ledger has", async () => {
-    const { out } = await tollgate(["call", ...rerank, "--idempotency-key", "mine", "--json"]);
+    const { out } = await tollgate(["call", ...rerankWords, "--idempotency-key", "mine", "--json"]);
     const answer = json(out);
     expect(answer).toMatchObject({ status: 200, idempotency_key: "mine", attempts: 1 });
     const receipt = json((await tollgate(["receipt", String(answer["request_id"]), "--json"])).out);
@@ -128,10 +128,10 @@ describe("tollgate call", () => {
 
   test("that could cost more than its cap fails, and says that no money moved", async () => {
     const before = await gateway.balance(account);
-    const people = await tollgate(["call", ...snapshot, "--max-price-usd", "0.01"]);
+    const people = await tollgate(["call", ...snapshotWords, "--max-price-usd", "0.01"]);
     expect(people).toMatchObject({ code: 1, out: "" });
     expect(people.errors).toContain("No money moved.");
-    const program = await tollgate(["call", ...snapshot, "--max-price-usd", "0.01", "--json"]);
+    const program = await tollgate(["call", ...snapshotWords, "--max-price-usd", "0.01", "--json"]);
     expect(json(program.errors)).toMatchObject({
       code: "estimated_price_exceeds_max_price",
       status: 402,
@@ -164,9 +164,9 @@ describe("tollgate call", () => {
     for (const words of [
       ["call"],
       ["call", "no.such.operation"],
-      ["call", ...rerank, "--json-arg", "top_n=one"],
-      ["call", ...rerank, "--arg", "query=twice"],
-      ["call", ...rerank, "--key", account.key],
+      ["call", ...rerankWords, "--json-arg", "top_n=one"],
+      ["call", ...rerankWords, "--arg", "query=twice"],
+      ["call", ...rerankWords, "--key", account.key],
       ["usage", "--days", "0"],
     ]) {
       const { code, out, errors } = await tollgate(words);
@@ -183,9 +183,13 @@ describe("tollgate call", () => {
     ];
     const before = await gateway.balance(account);
     for (const [flag, value, errors] of wrong) {
-      expect(await tollgate(["call", ...rerank, flag, value])).toMatchObject({ code: 2, out: "", errors });
+      expect(await tollgate(["call", ...rerankWords, flag, value])).toMatchObject({
+        code: 2,
+        out: "",
+        errors,
+      });
     }
-    expect(await tollgate(["call", ...snapshot, "--idempotency-key", "k"])).toMatchObject({
+    expect(await tollgate(["call", ...snapshotWords, "--idempotency-key", "k"])).toMatchObject({
       code: 2,
       errors: "financial.metrics.snapshot takes no idempotency key; leave --idempotency-key out.\n",
     });
@@ -204,7 +208,7 @@ describe("tollgate call", () => {
       code: 2,
       errors: "models.stream_generate_content would stream here; ask for it with --stream.\n",
     });
-    expect(await tollgate(["call", ...rerank, "--stream"])).toMatchObject({
+    expect(await tollgate(["call", ...rerankWords, "--stream"])).toMatchObject({
       code: 2,
       errors: "rerank.create does not stream; leave --stream out.\n",
     });
@@ -226,7 +230,7 @@ describe("tollgate call", () => {
 
   test("says where it asked when nobody is there", async () => {
     const nobody = "http://127.0.0.1:9";
-    const asked = [["usage"], ["call", ...snapshot]].map((words) =>
+    const asked = [["usage"], ["call", ...snapshotWords]].map((words) =>
       tollgate(words, { TOLLGATE_BASE_URL: nobody }),
     );
     for (const { code, errors } of await Promise.all(asked)) {
@@ -238,20 +242,20 @@ describe("tollgate call", () => {
   });
 
   test("needs the key in the environment", async () => {
-    const { code, errors } = await tollgate(["call", ...rerank], { TOLLGATE_KEY: "" });
+    const { code, errors } = await tollgate(["call", ...rerankWords], { TOLLGATE_KEY: "" });
     expect(code).toBe(1);
     expect(errors).toContain("TOLLGATE_KEY");
-    const wrong = await tollgate(["call", ...rerank, "--json"], { TOLLGATE_KEY: "tgk_wrong" });
+    const wrong = await tollgate(["call", ...rerankWords, "--json"], { TOLLGATE_KEY: "tgk_wrong" });
     expect(json(wrong.errors)).toMatchObject({ kind: "credentials", money_moved: "no" });
   });
 });
 
 test("tollgate quote tells the price and spends nothing", async () => {
   const before = await gateway.balance(account);
-  const { code, out } = await tollgate(["quote", ...snapshot]);
+  const { code, out } = await tollgate(["quote", ...snapshotWords]);
   expect(code).toBe(0);
   expect(out).toContain("at most 0.048 USD");
-  expect(json((await tollgate(["quote", ...snapshot, "--json"])).out)).toMatchObject({
+  expect(json((await tollgate(["quote", ...snapshotWords, "--json"])).out)).toMatchObject({
     object: "cost_estimate",
     max_cost_micros_usd: 48_000,
   });
@@ -260,7 +264,7 @@ test("tollgate quote tells the price and spends nothing", async () => {
 
 test("tollgate usage shows a row for each day, the sum, and a bar where money was spent", async () => {
   await awayFromMidnight();
-  await tollgate(["call", ...snapshot]);
+  await tollgate(["call", ...snapshotWords]);
   const { code, out } = await tollgate(["usage", "--days", "3"]);
   expect(code).toBe(0);
   const rows = out.split("\n").filter((line) => /^\d{4}-\d\d-\d\d /.test(line));

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json, type Limited } from "../support/answers.ts";
 import { projectFolder } from "../support/project-folder.ts";
+import { snapshotPath } from "../support/purchases.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 
@@ -107,7 +108,6 @@ test("an operator's own limit on an operation binds each key, and is shown among
   });
   try {
     const [account, other] = [await tollgate.openAccount(), await tollgate.openAccount()];
-    const snapshot = "/apis/v1/financial/financial-metrics/snapshot?ticker=A";
     const report = await json<{ limits: object[] }>(tollgate.call(account, "/v1/limits"));
     for (const [id, limit] of [
       ["financial.metrics.snapshot", 2],
@@ -124,13 +124,13 @@ test("an operator's own limit on an operation binds each key, and is shown among
         }) as object,
       );
     }
-    const first = await tollgate.call(account, snapshot);
+    const first = await tollgate.call(account, snapshotPath);
     expect([
       first.headers.get("x-ratelimit-limit-requests"),
       first.headers.get("x-ratelimit-remaining-requests"),
     ]).toEqual(["2", "1"]);
-    expect((await tollgate.call(account, snapshot)).status).toBe(200);
-    const refused = await tollgate.call(account, snapshot);
+    expect((await tollgate.call(account, snapshotPath)).status).toBe(200);
+    const refused = await tollgate.call(account, snapshotPath);
     expect(refused.status).toBe(429);
     // Whose limit it is, since the key has one of the same name.
     expect((await json<Limited>(refused)).error).toMatchObject({
@@ -143,7 +143,7 @@ test("an operator's own limit on an operation binds each key, and is shown among
         remaining: 0,
       },
     });
-    expect((await tollgate.call(other, snapshot)).status).toBe(200);
+    expect((await tollgate.call(other, snapshotPath)).status).toBe(200);
     expect((await tollgate.call(account, "/v1/credits/balance")).status).toBe(200);
     expect((await tollgate.call(account, "/v1/credits/balance")).status).toBe(429);
   } finally {

@@ -3,12 +3,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { anthropic, gemini, openai, read, someText } from "../bad-inputs/error-shapes.ts";
 import { askDirectly } from "../support/ask-directly.ts";
+import { balancePath, chatBody, snapshotPath } from "../support/purchases.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.ts";
 
-const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
-const balancePath = "/v1/credits/balance";
-const chat = { model: "gpt-4o", messages: [{ role: "user", content: "hi" }], max_tokens: 1 };
+const chat = chatBody({ max_tokens: 1 });
 const minuteMs = 60_000;
 
 let clock: VirtualClock;

@@ -16,16 +16,16 @@ import {
   type RecordedRequest,
   type VendorDouble,
 } from "../doubles/vendor-double.ts";
+import { callerAt } from "../support/caller.ts";
 import { openGatewayProcess } from "../support/gateway-process.ts";
+import { chatBody, snapshotPath, tagPath } from "../support/purchases.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 const protocols = ["openai", "jina", "tikhub", "financialdatasets"] as const;
 type Protocol = (typeof protocols)[number];
 const vendorKey = (protocol: Protocol): string => `canary-${protocol}-9f8e/7d6c+5b4a`;
 
-const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
-const tagPath = "/apis/v1/reseller/social_c/web/fetch_tag_detail?tag_name=cats";
-const chat = { model: "gpt-4o", messages: [{ role: "user", content: "hi" }], max_tokens: 1 };
+const chat = chatBody({ max_tokens: 1 });
 const rerank = { query: "a", documents: ["b"] };
 
 let gateway: TestGateway;
@@ -384,10 +384,8 @@ test("the key a first start greets with is printed once, and stands in no log an
   const dataFolder = mkdtempSync(join(tmpdir(), "tollgate-secrets-"));
   const process = await openGatewayProcess({ dataFolder, environment: { TOLLGATE_LOG: "debug" } });
   try {
-    const key = /tgk_[0-9A-Za-z]{36}/.exec(process.greeting)?.[0] ?? "";
-    const response = await fetch(`${process.url}/v1/credits/balance`, {
-      headers: { authorization: `Bearer ${key}` },
-    });
+    const { key } = process;
+    const response = await callerAt(process.url).call(process, "/v1/credits/balance");
     expect(response.status).toBe(200);
     expect(process.stderr()).not.toContain("tgk_");
     for await (const file of new Bun.Glob("**/*").scan({ cwd: dataFolder, dot: true })) {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { json, type Limited } from "../support/answers.ts";
+import { snapshotPath } from "../support/purchases.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 
@@ -200,7 +201,7 @@ describe("tokens per minute", () => {
 
   test("do not apply to data endpoints, which carry no token headers", async () => {
     const account = await tollgate.openAccount();
-    const response = await tollgate.call(account, "/apis/v1/financial/financial-metrics/snapshot?ticker=A");
+    const response = await tollgate.call(account, snapshotPath);
     expect(response.headers.has("x-ratelimit-limit-requests")).toBe(true);
     expect(response.headers.has("x-ratelimit-limit-tokens")).toBe(false);
   });

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { json, type Limited } from "../support/answers.ts";
+import { snapshotPath } from "../support/purchases.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 const chat = { model: "gpt-4o-mini", messages: [{ role: "user", content: "hello" }] };
@@ -10,11 +11,7 @@ test("an upstream's quota is shared by all keys and refuses as upstream_rate_lim
   const { vendor, tollgate } = await openWithQuota(3);
   try {
     const accounts = await Promise.all(Array.from({ length: 5 }, () => tollgate.openAccount()));
-    const responses = await Promise.all(
-      accounts.map((account) =>
-        tollgate.call(account, "/apis/v1/financial/financial-metrics/snapshot?ticker=A"),
-      ),
-    );
+    const responses = await Promise.all(accounts.map((account) => tollgate.call(account, snapshotPath)));
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(3);
     const [refused, alsoRefused] = responses.filter(({ status }) => status === 429);
     if (!refused || !alsoRefused) throw new Error("Two calls should have been refused.");
@@ -35,10 +32,7 @@ test("an upstream's quota is in the headers where it is the tightest limit, also
   try {
     const account = await tollgate.openAccount();
     const shown = async (who: TestAccount): Promise<readonly unknown[]> => {
-      const { status, headers } = await tollgate.call(
-        who,
-        "/apis/v1/financial/financial-metrics/snapshot?ticker=A",
-      );
+      const { status, headers } = await tollgate.call(who, snapshotPath);
       const figure = (name: string): string | null => headers.get(`x-ratelimit-${name}-requests`);
       return [status, figure("limit"), figure("remaining")];
     };

@@ -16,12 +16,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
 import { json, type Refused } from "../support/answers.ts";
-import { openGatewayProcess } from "../support/gateway-process.ts";
+import { callerAt } from "../support/caller.ts";
+import { openGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
+import { snapshotPath } from "../support/purchases.ts";
 import { runTollgate } from "../support/run-tollgate.ts";
 import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
-
-const path = "/apis/v1/financial/financial-metrics/snapshot?ticker=A";
 
 let tollgate: TestGateway;
 afterEach(async () => {
@@ -52,15 +52,15 @@ describe.skipIf(!canMount && process.env["CI"] === undefined)(
       tollgate = await openTestGateway({ folder, store: { ballastPath, monotonicMs } });
       const account = await tollgate.openAccount({ creditUsd: "1000", tier: "enterprise" });
       await tollgate.sandbox.fault({ vendor: "financialdatasets", latency_ms: 1_500, times: 20 });
-      const running = Array.from({ length: 20 }, () => tollgate.call(account, path));
+      const running = Array.from({ length: 20 }, () => tollgate.call(account, snapshotPath));
       await tollgate.sandbox.busyWith(20);
 
       const filler = fillDisk(folder);
       expect((await Promise.all(running)).map(({ status }) => status)).toEqual(running.map(() => 200));
       // Sooner or later the last pages are used up; from then on nothing new is taken.
-      let refused = await tollgate.call(account, path);
+      let refused = await tollgate.call(account, snapshotPath);
       for (let sent = 0; sent < 2_000 && refused.status === 200; sent++)
-        refused = await tollgate.call(account, path);
+        refused = await tollgate.call(account, snapshotPath);
       expect(refused.status).toBe(503);
       expect((await json<Refused>(refused)).error.code).toBe("billing_unavailable");
       expect(existsSync(ballastPath)).toBe(false);
@@ -68,13 +68,13 @@ describe.skipIf(!canMount && process.env["CI"] === undefined)(
       expect(ready.status).toBe(503);
       expect(await ready.json()).toEqual({ status: "not ready", failing: "store" });
       const asked = (await tollgate.sandbox.book()).length;
-      expect((await tollgate.call(account, path)).status).toBe(503);
+      expect((await tollgate.call(account, snapshotPath)).status).toBe(503);
       expect((await tollgate.sandbox.book()).length).toBe(asked);
 
       rmSync(filler);
       time.offsetMs += 6_000;
       expect((await fetch(`${tollgate.url}/readyz`)).status).toBe(200);
-      expect((await tollgate.call(account, path)).status).toBe(200);
+      expect((await tollgate.call(account, snapshotPath)).status).toBe(200);
       const settled = (await tollgate.store.calls.list(account.accountId, { ...everything })).calls.filter(
         ({ state }) => state === "settled",
       ).length;
@@ -132,13 +132,12 @@ describe.skipIf((compiler === null || process.platform !== "linux") && process.e
             },
           };
           const first = await openGatewayProcess(options);
-          const key = /tgk_[0-9A-Za-z]{36}/.exec(first.greeting)?.[0] ?? "";
-          const call = (url: string): Promise<Response> =>
-            fetch(url + path, { headers: { authorization: `Bearer ${key}` } });
-          for (let n = 0; n < 3; n++) expect((await call(first.url)).status).toBe(200);
+          const call = ({ url }: GatewayProcess, asked = snapshotPath): Promise<Response> =>
+            callerAt(url).call(first, asked);
+          for (let n = 0; n < 3; n++) expect((await call(first)).status).toBe(200);
 
           writeFileSync(join(folder, "broken"), "");
-          const lost = await call(first.url).then(
+          const lost = await call(first).then(
             ({ status }) => status,
             () => "no answer",
           );
@@ -147,10 +146,8 @@ describe.skipIf((compiler === null || process.platform !== "linux") && process.e
 
           rmSync(join(folder, "broken"));
           const second = await openGatewayProcess(options);
-          expect((await call(second.url)).status).toBe(200);
-          const balance = await fetch(`${second.url}/v1/credits/balance`, {
-            headers: { authorization: `Bearer ${key}` },
-          });
+          expect((await call(second)).status).toBe(200);
+          const balance = await call(second, "/v1/credits/balance");
           expect(await balance.json()).toMatchObject({
             balance_micros_usd: 2_000_000 - 4 * 48_000,
             held_micros_usd: 0,
@@ -177,19 +174,17 @@ describe.skipIf((compiler === null || process.platform !== "linux") && process.e
             FSYNC_TAKES_WHEN: join(folder, "slow"),
           },
         });
-        const key = /tgk_[0-9A-Za-z]{36}/.exec(slow.greeting)?.[0] ?? "";
-        const headers = { authorization: `Bearer ${key}` };
         const tookMs = async (address: string): Promise<number> => {
           const startedMs = performance.now();
-          const response = await fetch(slow.url + address, { headers });
+          const response = await callerAt(slow.url).call(slow, address);
           expect(response.status).toBe(200);
           return performance.now() - startedMs;
         };
         writeFileSync(join(folder, "slow"), "");
-        for (let n = 0; n < 2; n++) await tookMs(path);
+        for (let n = 0; n < 2; n++) await tookMs(snapshotPath);
 
         let isPaid = false;
-        const paying = tookMs(path).finally(() => (isPaid = true));
+        const paying = tookMs(snapshotPath).finally(() => (isPaid = true));
         const others: number[] = [];
         while (!isPaid) others.push(await tookMs("/healthz"));
         expect(await paying).toBeGreaterThanOrEqual(2 * fsyncMs);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { callerAt } from "../support/caller.ts";
 import { failpoints, streamFailpoints, withFailpoint, type Failpoint } from "./failpoints.ts";
 import { openFailpointProgram as openProgram, openSuccessor } from "./failpoint-program.ts";
 import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
@@ -122,18 +123,10 @@ describe("a stall of a minute on a virtual clock", () => {
 });
 
 const send = (url: string, account: TestAccount, key = "once"): Promise<Response> =>
-  fetch(url + path, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${account.key}`,
-      "content-type": "application/json",
-      "idempotency-key": key,
-    },
-    body: JSON.stringify(body),
-  });
+  callerAt(url).post(account, path, body, { "idempotency-key": key });
 
 async function receiptsOf(url: string, account: TestAccount) {
-  const response = await fetch(`${url}/v1/requests`, { headers: { authorization: `Bearer ${account.key}` } });
+  const response = await callerAt(url).call(account, "/v1/requests");
   const { data } = (await response.json()) as {
     data: { status: string; charged_micros_usd: number; held_micros_usd: number }[];
   };
@@ -145,11 +138,7 @@ describe("a stream", () => {
   /** Piece by piece. */
   const slowly = { vendor: "openai", chunk_delay_ms: 5 };
   const begin = (url: string, account: TestAccount): Promise<Response> =>
-    fetch(url + path, {
-      method: "POST",
-      headers: { authorization: `Bearer ${account.key}`, "idempotency-key": "stream" },
-      body: JSON.stringify(streamed),
-    });
+    callerAt(url).post(account, path, streamed, { "idempotency-key": "stream" });
 
   for (const failpoint of streamFailpoints) {
     test(`whose process is killed at ${failpoint} is neither lost nor doubled`, async () => {

@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
+import { snapshotPath, tagPath } from "../support/purchases.ts";
 import { runTollgate, type Ran } from "../support/run-tollgate.ts";
 import { openSandboxProgram, type SandboxControl } from "../support/sandbox.ts";
 import { until } from "../support/until.ts";
@@ -70,7 +71,7 @@ export async function openInstallation(): Promise<Installation> {
     start: async () => {
       const gateway = await openGatewayProcess({ dataFolder, config, environment: { TOLLGATE_LOG: "warn" } });
       running.add(gateway);
-      key ||= /tgk_[0-9A-Za-z]{36}/.exec(gateway.greeting)?.[0] ?? "";
+      key ||= gateway.key;
       return gateway;
     },
     key: () => key,
@@ -166,9 +167,9 @@ export function send(url: string, key: string, turn: number, idempotencyKey?: st
     fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
   switch (turn % 4) {
     case 0:
-      return get("/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL");
+      return get(snapshotPath);
     case 1:
-      return get("/apis/v1/reseller/social_c/web/fetch_tag_detail?tag_name=tea");
+      return get(tagPath);
     case 2:
       return post("/v1/rerank", { query: `turn ${turn}`, documents: ["green tea", "a car", "a turn"] });
     default:

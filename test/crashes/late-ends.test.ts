@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import { StoreBusy } from "../../gateway/src/ledger/store-errors.ts";
 import type { Store } from "../../gateway/src/store/store.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
+import { snapshotPath } from "../support/purchases.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 import { create, stuck, video } from "../tasks/task-caller.ts";
@@ -14,7 +15,7 @@ test("the receipt of an answer that could not be booked says that it came, from 
   const tollgate = await openTestGateway({ wrap: withLedger((ledger) => ({ ...ledger, settle: busy })) });
   try {
     const account = await tollgate.openAccount();
-    const response = await tollgate.call(account, "/apis/v1/financial/financial-metrics/snapshot?ticker=A");
+    const response = await tollgate.call(account, snapshotPath);
     expect(response.status).toBe(503);
     await until(async () => (await tollgate.receipt(account, response)).status === "released");
     const receipt = await tollgate.receipt(account, response);

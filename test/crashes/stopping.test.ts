@@ -104,7 +104,7 @@ async function openProgram() {
     await program.exited;
     rmSync(folder, { recursive: true, force: true });
   });
-  const key = /tgk_[0-9A-Za-z]{36}/.exec(program.greeting)?.[0] ?? "";
+  const { key } = program;
   const port = Number(new URL(program.url).port);
   return {
     ...program,

@@ -2,6 +2,7 @@
 // one charge or one release, and books that add up.
 
 import { describe, expect, test } from "bun:test";
+import { callerAt } from "../support/caller.ts";
 import { openFailpointProgram, openSuccessor, type FailpointProgram } from "./failpoint-program.ts";
 import { withFailpoint, type Failpoint, type TaskFailpoint } from "./failpoints.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
@@ -223,16 +224,7 @@ async function openHome(): Promise<{ home: TestGateway; account: TestAccount }> 
 }
 
 const send = ({ url }: FailpointProgram, account: TestAccount, prompt = quick): Promise<Response> =>
-  fetch(url + createPath, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${account.key}`,
-      "content-type": "application/json",
-      ...asynchronous,
-      ...key,
-    },
-    body: JSON.stringify(video(prompt)),
-  });
+  callerAt(url).post(account, createPath, video(prompt), { ...asynchronous, ...key });
 
 const creations = async (home: TestGateway): Promise<number> =>
   (await home.sandbox.book()).filter(({ path }) => path.endsWith("/video-synthesis")).length;

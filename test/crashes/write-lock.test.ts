@@ -15,6 +15,7 @@ import {
 } from "../streams/model-vendors.ts";
 import { openStreamCaller } from "../streams/stream-caller.ts";
 import { json, type Refused } from "../support/answers.ts";
+import { snapshotPath } from "../support/purchases.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 import { takeWriteLock } from "../support/write-lock.ts";
@@ -27,8 +28,6 @@ import {
   taskPath,
   video,
 } from "../tasks/task-caller.ts";
-
-const path = "/apis/v1/financial/financial-metrics/snapshot?ticker=A";
 
 let tollgate: TestGateway;
 const folders: string[] = [];
@@ -43,7 +42,7 @@ describe("another process holds the write lock", () => {
     tollgate = await openTestGateway();
     const account = await tollgate.openAccount();
     const unlock = takeWriteLock(tollgate.databasePath);
-    const waiting = tollgate.call(account, path);
+    const waiting = tollgate.call(account, snapshotPath);
     await Bun.sleep(300);
     const healthy = await expectWithin(250, () => fetch(`${tollgate.url}/healthz`));
     expect(healthy.status).toBe(200);
@@ -55,7 +54,7 @@ describe("another process holds the write lock", () => {
     tollgate = await openTestGateway();
     const account = await tollgate.openAccount();
     const unlock = takeWriteLock(tollgate.databasePath);
-    const refused = await tollgate.call(account, path);
+    const refused = await tollgate.call(account, snapshotPath);
     unlock();
     expect(refused.status).toBe(503);
     expect(refused.headers.get("retry-after")).toBe("1");
@@ -64,7 +63,7 @@ describe("another process holds the write lock", () => {
     expect(error.request_id).toBe(refused.headers.get("x-request-id") ?? "");
     expect(await tollgate.sandbox.book()).toHaveLength(0);
     expect(await tollgate.balance(account)).toEqual({ balance: 2_000_000, held: 0 });
-    expect((await tollgate.call(account, path)).status).toBe(200);
+    expect((await tollgate.call(account, snapshotPath)).status).toBe(200);
   });
 
   test("for too long: what is free is refused in the same words, and a poll tells what is known", async () => {
@@ -96,7 +95,7 @@ describe("another process holds the write lock", () => {
     const keyed = { "idempotency-key": "k1", ...asynchronous };
     expect((await tollgate.post(account, createPath, video(stuck), keyed)).status).toBe(200);
     // What it noted is not posted yet, and whoever reads posts.
-    expect((await tollgate.call(account, path)).status).toBe(200);
+    expect((await tollgate.call(account, snapshotPath)).status).toBe(200);
     const unlock = takeWriteLock(tollgate.databasePath);
     const refused = await Promise.all([
       tollgate.call(account, "/v1/credits/balance"),
@@ -116,7 +115,7 @@ describe("another process holds the write lock", () => {
     tollgate = await openTestGateway();
     const account = await tollgate.openAccount();
     await tollgate.sandbox.fault({ vendor: "financialdatasets", latency_ms: 600 });
-    const calling = tollgate.call(account, path);
+    const calling = tollgate.call(account, snapshotPath);
     await tollgate.sandbox.busyWith(1);
     const unlock = takeWriteLock(tollgate.databasePath);
     let answered = false;

@@ -5,10 +5,9 @@ import type { Store } from "../../gateway/src/store/store.ts";
 import { InDoubt, StoreBusy } from "../../gateway/src/ledger/store-errors.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import { json, type Refused } from "../support/answers.ts";
+import { snapshotPath } from "../support/purchases.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
-
-const path = "/apis/v1/financial/financial-metrics/snapshot?ticker=A";
 
 let tollgate: TestGateway;
 afterEach(async () => {
@@ -27,7 +26,7 @@ describe("the end of a call that the store did not take", () => {
       },
     });
     const account = await tollgate.openAccount();
-    const response = await tollgate.call(account, path);
+    const response = await tollgate.call(account, snapshotPath);
     expect(response.status).toBe(503);
     const { error } = await json<Refused>(response);
     expect(error.retryable).toBe(false);

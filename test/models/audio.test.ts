@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { begunStream, receiptOfDied } from "../support/died-stream.ts";
+import { chatPath } from "../support/purchases.ts";
 import { asEvents, eventStream, useScriptedVendor } from "../support/scripted-vendor.ts";
 
 const { vendor, gateway, account, receiptOf } = await useScriptedVendor(
@@ -19,9 +20,8 @@ models:
   { tier: "enterprise", creditUsd: "100" },
 );
 
-const chatPath = "/v1/chat/completions";
 const recording = { type: "input_audio", input_audio: { data: "UklGRg==", format: "wav" } };
-const chat = (content: unknown, more: object = {}, model = "talker") => ({
+const chatOf = (content: unknown, more: object = {}, model = "talker") => ({
   model,
   max_tokens: 100,
   messages: [{ role: "user", content }],
@@ -44,15 +44,15 @@ const mostOf = async (path: string, body: object): Promise<number> => {
 
 describe("audio that has a price", () => {
   test("is held at it: what is heard, what may be, and what is spoken", async () => {
-    expect(await mostOf(chatPath, chat([recording]))).toBe(10_000 * 40 + 100 * 10);
-    expect(await mostOf(chatPath, chat([recording], spoken))).toBe(10_000 * 40 + 100 * 80);
+    expect(await mostOf(chatPath, chatOf([recording]))).toBe(10_000 * 40 + 100 * 10);
+    expect(await mostOf(chatPath, chatOf([recording], spoken))).toBe(10_000 * 40 + 100 * 80);
     for (const part of [
       { type: "input_audio", input_audio: "https://example.com/fox.mp3" },
       { type: "video", video: "https://example.com/fox.mp4" },
       { type: "unheard_of", of: "https://example.com/fox" },
     ])
-      expect(await mostOf(chatPath, chat([part]))).toBe(10_000 * 40 + 100 * 10);
-    const body = chat("hello", spoken);
+      expect(await mostOf(chatPath, chatOf([part]))).toBe(10_000 * 40 + 100 * 10);
+    const body = chatOf("hello", spoken);
     expect(await mostOf(chatPath, body)).toBe(JSON.stringify(body).length * 2 + 100 * 80);
     for (const part of [sung, film])
       expect(await mostOf(geminiPath("listener"), generate(part))).toBe(10_000 * 4 + 100 * 2);
@@ -73,7 +73,7 @@ describe("audio that has a price", () => {
         choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }],
         usage,
       });
-    const receipt = await receiptOf(await gateway.post(account, chatPath, chat([recording], spoken)));
+    const receipt = await receiptOf(await gateway.post(account, chatPath, chatOf([recording], spoken)));
     expect(receipt).toMatchObject({
       usage: {
         input_tokens: 80,
@@ -156,7 +156,7 @@ describe("audio that has a price", () => {
       usage_source: "provider",
       charged_micros_usd: 10 * 2 + 990 * 40 + 20 * 10 + 180 * 80,
     };
-    const wish = chat([recording], { ...spoken, max_tokens: 300, stream: true });
+    const wish = chatOf([recording], { ...spoken, max_tokens: 300, stream: true });
     vendor.answer = () => Response.json(completion);
     const passed = await gateway.post(account, chatPath, wish);
     expect(await passed.clone().json()).toEqual(completion);
@@ -172,7 +172,7 @@ describe("audio that has a price", () => {
 
     // No other dialect has words for sound: its callers get what there is beside it, in the stream they asked for.
     vendor.answer = () => Response.json(completion);
-    const translated = await gateway.post(account, "/v1/messages", chat("And?", { stream: true }));
+    const translated = await gateway.post(account, "/v1/messages", chatOf("And?", { stream: true }));
     expect(await translated.clone().text()).toContain('"type":"message_stop"');
     expect(await receiptOf(translated)).toMatchObject({ usage: settled.usage });
   });
@@ -239,20 +239,20 @@ describe("audio that has a price", () => {
 
 describe("audio that has no price", () => {
   const refused: readonly (readonly [field: string, path: string, body: object])[] = [
-    ["input_audio", chatPath, chat([recording], {}, "gpt-4o")],
-    ["input_audio", chatPath, chat([{ input_audio: { data: "UklGRg==" } }], {}, "gpt-4o")],
-    ["audio", chatPath, chat([{ audio: { data: "UklGRg==", format: "wav" } }], {}, "gpt-4o")],
+    ["input_audio", chatPath, chatOf([recording], {}, "gpt-4o")],
+    ["input_audio", chatPath, chatOf([{ input_audio: { data: "UklGRg==" } }], {}, "gpt-4o")],
+    ["audio", chatPath, chatOf([{ audio: { data: "UklGRg==", format: "wav" } }], {}, "gpt-4o")],
     [
       "input_audio",
       chatPath,
-      chat([{ type: "input_audio", input_audio: "https://a.org/fox.mp3" }], {}, "gpt-4o"),
+      chatOf([{ type: "input_audio", input_audio: "https://a.org/fox.mp3" }], {}, "gpt-4o"),
     ],
-    ["input_audio", chatPath, chat([{ input_audio: ["UklGRg=="] }], {}, "gpt-4o")],
-    ["input_audio", chatPath, chat([{ input_audio: { url: "https://a.org/fox.mp3" } }], {}, "gpt-4o")],
-    ["audio_url", chatPath, chat([{ audio_url: { url: "data:text/plain,UklGRg" } }], {}, "gpt-4o")],
-    ["audio", chatPath, chat([{ type: "audio", url: "https://a.org/fox.mp3" }], {}, "gpt-4o")],
-    ["modalities", chatPath, chat("hello", { modalities: ["text", "audio"] }, "gpt-4o")],
-    ["audio", chatPath, chat("hello", { audio: { voice: "alloy", format: "wav" } }, "gpt-4o")],
+    ["input_audio", chatPath, chatOf([{ input_audio: ["UklGRg=="] }], {}, "gpt-4o")],
+    ["input_audio", chatPath, chatOf([{ input_audio: { url: "https://a.org/fox.mp3" } }], {}, "gpt-4o")],
+    ["audio_url", chatPath, chatOf([{ audio_url: { url: "data:text/plain,UklGRg" } }], {}, "gpt-4o")],
+    ["audio", chatPath, chatOf([{ type: "audio", url: "https://a.org/fox.mp3" }], {}, "gpt-4o")],
+    ["modalities", chatPath, chatOf("hello", { modalities: ["text", "audio"] }, "gpt-4o")],
+    ["audio", chatPath, chatOf("hello", { audio: { voice: "alloy", format: "wav" } }, "gpt-4o")],
     ["inlineData", geminiPath("deaf"), generate(sung)],
     ["inlineData", geminiPath("deaf"), generate({ inlineData: { mimeType: "AUDIO/wav", data: "UklGRg==" } })],
     [
@@ -260,8 +260,8 @@ describe("audio that has no price", () => {
       geminiPath("deaf"),
       generate({ fileData: { fileUri: "https://example.com/fox", mimeType: "Audio/ogg" } }),
     ],
-    ["file", chatPath, chat([{ file: { file_data: "data:Audio/wav;base64,UklGRg==" } }], {}, "gpt-4o")],
-    ["file", chatPath, chat([{ file: { url: "DATA:audio/wav;base64,UklGRg==" } }], {}, "gpt-4o")],
+    ["file", chatPath, chatOf([{ file: { file_data: "data:Audio/wav;base64,UklGRg==" } }], {}, "gpt-4o")],
+    ["file", chatPath, chatOf([{ file: { url: "DATA:audio/wav;base64,UklGRg==" } }], {}, "gpt-4o")],
     [
       "generationConfig.responseModalities",
       geminiPath("deaf"),

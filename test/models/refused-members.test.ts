@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
-  chat,
+  completions,
   generate,
   holdFor,
   keys,
@@ -17,9 +17,9 @@ const { openai, anthropic, gemini, gateway, mostOf, sentToAll } = await useConve
 
 describe("a service that costs more than is priced is refused by its member", () => {
   const dearer: readonly (readonly [string, object, Spoken])[] = [
-    ["service_tier", { service_tier: "priority" }, chat],
-    ["service_tier", { service_tier: "fast" }, chat],
-    ["service_tier", { service_tier: "scale" }, chat],
+    ["service_tier", { service_tier: "priority" }, completions],
+    ["service_tier", { service_tier: "fast" }, completions],
+    ["service_tier", { service_tier: "scale" }, completions],
     ["service_tier", { service_tier: "priority" }, responses],
     ["service_tier", { service_tier: "priority" }, messages],
     ["speed", { speed: "fast" }, messages],
@@ -37,10 +37,10 @@ describe("a service that costs more than is priced is refused by its member", ()
   });
 
   const usual: readonly (readonly [Spoken, object])[] = [
-    [chat, { service_tier: "auto" }],
-    [chat, { service_tier: "default" }],
-    [chat, { service_tier: "flex" }],
-    [chat, { service_tier: null }],
+    [completions, { service_tier: "auto" }],
+    [completions, { service_tier: "default" }],
+    [completions, { service_tier: "flex" }],
+    [completions, { service_tier: null }],
     [responses, { service_tier: "flex" }],
     [messages, { service_tier: "standard_only" }],
     [messages, { inference_geo: "global" }],
@@ -80,8 +80,8 @@ models:
   ];
   const own = { type: "function", function: { name: "f", parameters: { type: "object" } } };
   const hosted: readonly (readonly [string, readonly [string, object]])[] = [
-    ["web_search_options", asked(chat, { web_search_options: {} })],
-    ["tools[1]", asked(chat, { tools: [own, { type: "web_search" }] })],
+    ["web_search_options", asked(completions, { web_search_options: {} })],
+    ["tools[1]", asked(completions, { tools: [own, { type: "web_search" }] })],
     ["tools[0]", asked(responses, { tools: [{ type: "web_search_preview" }] })],
     ["tools[0]", asked(responses, { tools: [{ type: "code_interpreter", container: { type: "auto" } }] })],
     ["tools[0]", asked(responses, { tools: [{ type: "image_generation" }] })],
@@ -187,7 +187,9 @@ models:
     ],
     [
       "messages.tools[0]",
-      asked(chat, { messages: [{ role: "system", content: "Look.", tools: [{ type: "web_search" }] }] }),
+      asked(completions, {
+        messages: [{ role: "system", content: "Look.", tools: [{ type: "web_search" }] }],
+      }),
     ],
   ];
   test.each(hosted)(
@@ -255,8 +257,8 @@ models:
   );
 
   test("passes where every upstream of its model allows it", async () => {
-    const body = chat.body("Say it.", { model: "bold", web_search_options: {} });
-    expect(await mostOf(chat.path, body, careful)).toBe(1_000 + 64);
+    const body = completions.body("Say it.", { model: "bold", web_search_options: {} });
+    expect(await mostOf(completions.path, body, careful)).toBe(1_000 + 64);
   });
 });
 

@@ -1,9 +1,8 @@
 // Whoever cannot pay for the most that a call may cost is told what would make it fit, where something would.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { snapshotPath } from "../support/purchases.ts";
 import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
-
-const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
 
 let gateway: TestGateway;
 

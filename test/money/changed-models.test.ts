@@ -175,7 +175,7 @@ test("a thought that Claude sealed comes back to it from a caller of Gemini's di
 /** Sends these bytes to the model in its own dialect, and gives those that its vendor got. */
 async function passedOn(model: Model, path: string, written: string): Promise<string> {
   reply = { text: "Done." };
-  const response = await gateway.call({ key: apiKey, accountId: "", keyId: "" }, path, {
+  const response = await gateway.call({ key: apiKey }, path, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: written,
@@ -268,7 +268,7 @@ describe("thinking in the midst of a turn of Claude's", () => {
   test("is the caller's own matter in a history without anything of ours", async () => {
     const written = write(call("1"), call("2"), enabled);
     vendors["claude-x"].answerNext({ status: 200, body: "{}" });
-    await gateway.call({ key: apiKey, accountId: "", keyId: "" }, "/v1/messages", {
+    await gateway.call({ key: apiKey }, "/v1/messages", {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: written,

@@ -4,7 +4,7 @@
 import { describe, expect, test } from "bun:test";
 import {
   bytesOf,
-  chat,
+  completions,
   generate,
   heard,
   holdFor,
@@ -42,7 +42,7 @@ describe("what is not in the body holds all that the model can read", () => {
     { type: "3d_scene", scene: "fox" },
   ];
   test.each(chatParts)("in the OpenAI dialect: %j", async (part) => {
-    expect(await mostOf(chat.path, chat.body([part]))).toBe(holdFor(128_000, chat));
+    expect(await mostOf(completions.path, completions.body([part]))).toBe(holdFor(128_000, completions));
   });
 
   const chatMembers: readonly object[] = [
@@ -56,7 +56,9 @@ describe("what is not in the body holds all that the model can read", () => {
     },
   ];
   test.each(chatMembers)("in the OpenAI dialect: %j", async (more) => {
-    expect(await mostOf(chat.path, chat.body("Say it.", more))).toBe(holdFor(128_000, chat));
+    expect(await mostOf(completions.path, completions.body("Say it.", more))).toBe(
+      holdFor(128_000, completions),
+    );
   });
 
   const url = "https://example.com/a.pdf";
@@ -158,14 +160,14 @@ describe("what is not in the body holds all that the model can read", () => {
   });
 
   test("also where nobody wrote down how much the model reads", async () => {
-    const body = chat.body([{ type: "file", file: { file_id: "file_1" } }], { model: "own" });
-    expect(await mostOf(chat.path, body)).toBe(2_000_000 + 64);
+    const body = completions.body([{ type: "file", file: { file_id: "file_1" } }], { model: "own" });
+    expect(await mostOf(completions.path, body)).toBe(2_000_000 + 64);
   });
 
   test("so that all that was read is paid for", async () => {
     stated.usage = { input: 90_000, output: 5 };
     const file = { type: "file", file: { file_id: "file_1" } };
-    const response = await gateway.post(account, chat.path, chat.body([file]));
+    const response = await gateway.post(account, completions.path, completions.body([file]));
     stated.usage = undefined;
     expect(response.status).toBe(200);
     expect(await receiptOf(response)).toMatchObject({
@@ -178,23 +180,27 @@ describe("what is not in the body holds all that the model can read", () => {
 describe("what is in the body holds a token a byte", () => {
   const own = { type: "function", function: { name: "f", parameters: { type: "object" } } };
   const texts: readonly (readonly [string, Spoken, object])[] = [
-    ["a plain text", chat, chat.body("Look at https://example.com/fox.png, file_id: file_1")],
-    ["a text in parts", chat, chat.body([{ type: "text", text: picture }])],
-    ["a file of plain text", chat, chat.body([{ type: "file", file: { file_data: "data:text/plain,Hi" } }])],
-    ["texts one after another", chat, chat.body(["Look at", picture])],
+    ["a plain text", completions, completions.body("Look at https://example.com/fox.png, file_id: file_1")],
+    ["a text in parts", completions, completions.body([{ type: "text", text: picture }])],
+    [
+      "a file of plain text",
+      completions,
+      completions.body([{ type: "file", file: { file_data: "data:text/plain,Hi" } }]),
+    ],
+    ["texts one after another", completions, completions.body(["Look at", picture])],
     [
       "thoughts that were given back, and where they were taken from",
-      chat,
-      chat.body([
+      completions,
+      completions.body([
         { type: "thinking", thinking: [{ type: "text", text: "Well." }] },
         { type: "reference", reference_ids: [1] },
       ]),
     ],
-    ["no tools", chat, chat.body("Say it.", { tools: [] })],
+    ["no tools", completions, completions.body("Say it.", { tools: [] })],
     [
       "what a page was quoted with",
-      chat,
-      chat.body("Say it.", {
+      completions,
+      completions.body("Say it.", {
         messages: [
           {
             role: "assistant",
@@ -257,8 +263,8 @@ describe("what is in the body holds a token a byte", () => {
     ],
     [
       "what was thought, sealed by its vendor in a format of its own",
-      chat,
-      chat.body("Say it.", {
+      completions,
+      completions.body("Say it.", {
         messages: [
           {
             role: "assistant",
@@ -278,7 +284,7 @@ describe("what is in the body holds a token a byte", () => {
   });
 
   const withTools: readonly (readonly [string, Spoken, object])[] = [
-    ["a function", chat, chat.body("Say it.", { tools: [own] })],
+    ["a function", completions, completions.body("Say it.", { tools: [own] })],
     [
       "tools of the caller's, with and without their type",
       messages,
@@ -312,8 +318,8 @@ describe("what is in the body holds a token a byte", () => {
   test("and an answer longer than all that the model can read and write is refused by its name", async () => {
     const account = await gateway.openAccount();
     const tooLong: readonly (readonly [string, Spoken, object])[] = [
-      ["max_tokens", chat, { max_tokens: 128_001 }],
-      ["max_completion_tokens", chat, { max_completion_tokens: 500_000 }],
+      ["max_tokens", completions, { max_tokens: 128_001 }],
+      ["max_completion_tokens", completions, { max_completion_tokens: 500_000 }],
       ["max_tokens", messages, { max_tokens: 500_000 }],
       ["max_output_tokens", responses, { max_output_tokens: 500_000 }],
     ];
@@ -328,21 +334,23 @@ describe("what is in the body holds a token a byte", () => {
   });
 
   test("up to what the model can read", async () => {
-    expect(await mostOf(chat.path, chat.body("a".repeat(500_000)))).toBe(holdFor(128_000, chat));
+    expect(await mostOf(completions.path, completions.body("a".repeat(500_000)))).toBe(
+      holdFor(128_000, completions),
+    );
   });
 });
 
 describe("an answer without figures is charged by what was expected", () => {
   const cut = async (body: object) => {
     openai.answerNext({ kind: "stream", afterEvents: 4, fault: "reset" });
-    const response = await gateway.post(account, chat.path, { ...body, stream: true });
+    const response = await gateway.post(account, completions.path, { ...body, stream: true });
     await response.text();
     return receiptOf(response);
   };
 
   test("of which an image is a thousand tokens, however many bytes it has", async () => {
     const url = `data:image/png;base64,${"A".repeat(4_000_000)}`;
-    const receipt = await cut(chat.body([{ type: "image_url", image_url: { url } }]));
+    const receipt = await cut(completions.body([{ type: "image_url", image_url: { url } }]));
     expect(receipt.usage_source).toBe("estimated");
     expect(receipt.usage["input_tokens"]).toBeGreaterThanOrEqual(1_000);
     expect(receipt.usage["input_tokens"]).toBeLessThan(1_100);
@@ -351,11 +359,16 @@ describe("an answer without figures is charged by what was expected", () => {
   test("and never more than the model can read", async () => {
     const rich = await gateway.openAccount({ creditUsd: "100" });
     const quote = { "x-tollgate-cost-mode": "quote" };
-    const response = await gateway.post(rich, chat.path, chat.body("a".repeat(4_000_000)), quote);
+    const response = await gateway.post(
+      rich,
+      completions.path,
+      completions.body("a".repeat(4_000_000)),
+      quote,
+    );
     const { estimated_cost_micros_usd: expected } = (await response.json()) as {
       readonly estimated_cost_micros_usd: number;
     };
-    expect(expected).toBe(holdFor(128_000, chat));
+    expect(expected).toBe(holdFor(128_000, completions));
   });
 });
 

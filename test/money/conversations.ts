@@ -22,7 +22,7 @@ export interface Spoken {
   readonly contextTokens: number;
 }
 
-export const chat: Spoken = {
+export const completions: Spoken = {
   path: "/v1/chat/completions",
   body: (content, more) => ({
     model: "gpt-4o",

@@ -2,6 +2,7 @@
 // bills by use, write more than was held.
 
 import { describe, expect, test } from "bun:test";
+import { chatBody, chatPath } from "../support/purchases.ts";
 import { eventStream, useScriptedVendor } from "../support/scripted-vendor.ts";
 
 const {
@@ -49,56 +50,50 @@ const completion = (members: object = {}) => ({
   ...members,
 });
 
-const chatPath = "/v1/chat/completions";
-const chat = (more: object, model = "cheap") => ({
-  model,
-  max_tokens: 10,
-  messages: [{ role: "user", content: "hello" }],
-  ...more,
-});
+const cheapChat = (more: object, model = "cheap") => chatBody({ model, max_tokens: 10, ...more });
 const quote = { "x-tollgate-cost-mode": "quote" };
 
 describe("is refused by name, and nothing is sent", () => {
   const refused: readonly (readonly [field: string, path: string, body: object])[] = [
-    ["models", chatPath, chat({ models: ["openai/o1-pro"] })],
-    ["Models", chatPath, chat({ Models: ["openai/o1-pro"] })],
-    ["route", chatPath, chat({ route: "fallback" })],
-    ["provider", chatPath, chat({ provider: { order: ["dear"] } })],
-    ["preset", chatPath, chat({ preset: "dear" })],
-    ["fallbacks", chatPath, chat({ fallbacks: ["gpt-5"] })],
-    ["fallbacks", "/v1/messages", chat({ fallbacks: "default" }, "haiku")],
-    ["providerOptions", chatPath, chat({ providerOptions: { gateway: { models: ["gpt-5"] } } })],
-    ["best_of", chatPath, chat({ best_of: 20, n: 1 })],
-    ["use_beam_search", chatPath, chat({ use_beam_search: true })],
-    ["n_predict", chatPath, chat({ n_predict: 100_000 })],
-    ["num_return_sequences", chatPath, chat({ num_return_sequences: 8 })],
-    ["deferred", chatPath, chat({ deferred: true })],
-    ["deferred", chatPath, chat({ deferred: true, stream: true })],
-    ["Deferred", chatPath, chat({ Deferred: true })],
-    ["plugins", chatPath, chat({ plugins: [{ id: "web" }] })],
-    ["search_parameters", chatPath, chat({ search_parameters: { mode: "on" } })],
-    ["enable_search", chatPath, chat({ enable_search: true })],
-    ["enable_enhancement", chatPath, chat({ enable_enhancement: true })],
-    ["force_search_enhancement", chatPath, chat({ force_search_enhancement: true })],
-    ["enable_deep_search", chatPath, chat({ enable_deep_search: true })],
-    ["with_search_enhance", chatPath, chat({ with_search_enhance: true })],
-    ["speed", chatPath, chat({ speed: "fast" })],
-    ["speed", chatPath, chat({ speed: "fast" }, "bold")],
+    ["models", chatPath, cheapChat({ models: ["openai/o1-pro"] })],
+    ["Models", chatPath, cheapChat({ Models: ["openai/o1-pro"] })],
+    ["route", chatPath, cheapChat({ route: "fallback" })],
+    ["provider", chatPath, cheapChat({ provider: { order: ["dear"] } })],
+    ["preset", chatPath, cheapChat({ preset: "dear" })],
+    ["fallbacks", chatPath, cheapChat({ fallbacks: ["gpt-5"] })],
+    ["fallbacks", "/v1/messages", cheapChat({ fallbacks: "default" }, "haiku")],
+    ["providerOptions", chatPath, cheapChat({ providerOptions: { gateway: { models: ["gpt-5"] } } })],
+    ["best_of", chatPath, cheapChat({ best_of: 20, n: 1 })],
+    ["use_beam_search", chatPath, cheapChat({ use_beam_search: true })],
+    ["n_predict", chatPath, cheapChat({ n_predict: 100_000 })],
+    ["num_return_sequences", chatPath, cheapChat({ num_return_sequences: 8 })],
+    ["deferred", chatPath, cheapChat({ deferred: true })],
+    ["deferred", chatPath, cheapChat({ deferred: true, stream: true })],
+    ["Deferred", chatPath, cheapChat({ Deferred: true })],
+    ["plugins", chatPath, cheapChat({ plugins: [{ id: "web" }] })],
+    ["search_parameters", chatPath, cheapChat({ search_parameters: { mode: "on" } })],
+    ["enable_search", chatPath, cheapChat({ enable_search: true })],
+    ["enable_enhancement", chatPath, cheapChat({ enable_enhancement: true })],
+    ["force_search_enhancement", chatPath, cheapChat({ force_search_enhancement: true })],
+    ["enable_deep_search", chatPath, cheapChat({ enable_deep_search: true })],
+    ["with_search_enhance", chatPath, cheapChat({ with_search_enhance: true })],
+    ["speed", chatPath, cheapChat({ speed: "fast" })],
+    ["speed", chatPath, cheapChat({ speed: "fast" }, "bold")],
     ["speed", "/v1/responses", { model: "cheap", input: "hello", speed: "fast" }],
-    ["inference_geo", chatPath, chat({ inference_geo: "us" })],
+    ["inference_geo", chatPath, cheapChat({ inference_geo: "us" })],
     ["inference_geo", "/v1beta/models/flash:generateContent", { contents: "hello", inference_geo: "us" }],
-    ["web_search_options", chatPath, chat({ web_search_options: {} })],
-    ["web_search", chatPath, chat({ web_search: { enable: true } })],
-    ["web_search", chatPath, chat({ web_search: { enable: false, Enable: true } })],
-    ["web_search", chatPath, chat({ web_search: {} })],
-    ["Web_Search", chatPath, chat({ Web_Search: { enable: true } })],
-    ["venice_parameters", chatPath, chat({ venice_parameters: { enable_web_search: "on" } })],
-    ["venice_parameters", chatPath, chat({ venice_parameters: { enable_web_search: "auto" } })],
-    ["venice_parameters", chatPath, chat({ venice_parameters: { enable_web_scraping: true } })],
+    ["web_search_options", chatPath, cheapChat({ web_search_options: {} })],
+    ["web_search", chatPath, cheapChat({ web_search: { enable: true } })],
+    ["web_search", chatPath, cheapChat({ web_search: { enable: false, Enable: true } })],
+    ["web_search", chatPath, cheapChat({ web_search: {} })],
+    ["Web_Search", chatPath, cheapChat({ Web_Search: { enable: true } })],
+    ["venice_parameters", chatPath, cheapChat({ venice_parameters: { enable_web_search: "on" } })],
+    ["venice_parameters", chatPath, cheapChat({ venice_parameters: { enable_web_search: "auto" } })],
+    ["venice_parameters", chatPath, cheapChat({ venice_parameters: { enable_web_scraping: true } })],
     [
       "venice_parameters",
       chatPath,
-      chat({ venice_parameters: { enable_web_search: "off", Enable_Web_Search: "on" } }),
+      cheapChat({ venice_parameters: { enable_web_search: "off", Enable_Web_Search: "on" } }),
     ],
     ["multi_agent", "/v1/responses", { model: "cheap", input: "hello", multi_agent: { enabled: true } }],
     ["multi_agent", "/v1/responses", { model: "bold", input: "hello", multi_agent: {} }],
@@ -154,7 +149,7 @@ test("passes where it asks for nothing", async () => {
     deferred: false,
     transforms: ["middle-out"],
   };
-  const response = await gateway.post(account, chatPath, chat(nothing));
+  const response = await gateway.post(account, chatPath, cheapChat(nothing));
   expect(response.status).toBe(200);
   expect(lastAsked()).toMatchObject(nothing);
 });
@@ -162,9 +157,9 @@ test("passes where it asks for nothing", async () => {
 describe("never leaves in a body within the body", () => {
   const within = { models: ["openai/o1-pro"], google: { cached_content: "cachedContents/1" } };
   const around: readonly (readonly [path: string, body: object])[] = [
-    [chatPath, chat({})],
-    [chatPath, chat({}, "flash")],
-    ["/v1/messages", chat({}, "haiku")],
+    [chatPath, cheapChat({})],
+    [chatPath, cheapChat({}, "flash")],
+    ["/v1/messages", cheapChat({}, "haiku")],
     ["/v1/responses", { model: "cheap", input: "hello" }],
     ["/v1beta/models/flash:generateContent", { contents: [{ role: "user", parts: [{ text: "hello" }] }] }],
     ["/v1/embeddings", { model: "near", input: "hello" }],
@@ -199,15 +194,17 @@ test("passes where it runs tools that the operator allows, and holds all that th
     { venice_parameters: { enable_web_search: "auto" } },
   ];
   for (const more of tools) {
-    const quoted = await gateway.post(account, chatPath, chat(more, "bold"), quote);
+    const quoted = await gateway.post(account, chatPath, cheapChat(more, "bold"), quote);
     expect(await quoted.json()).toMatchObject({ max_cost_micros_usd: 10_010 });
   }
-  expect((await gateway.post(account, chatPath, chat({ models: ["o1"] }, "bold"), quote)).status).toBe(400);
+  expect((await gateway.post(account, chatPath, cheapChat({ models: ["o1"] }, "bold"), quote)).status).toBe(
+    400,
+  );
 });
 
 test("what a caller predicts is held as if it were written, for what proves wrong is billed so", async () => {
   const most = async (more: object): Promise<number> => {
-    const response = await gateway.post(account, chatPath, chat(more), quote);
+    const response = await gateway.post(account, chatPath, cheapChat(more), quote);
     return ((await response.json()) as { max_cost_micros_usd: number }).max_cost_micros_usd;
   };
   const prediction = { type: "content", content: "word ".repeat(500) };
@@ -216,7 +213,7 @@ test("what a caller predicts is held as if it were written, for what proves wron
 
 test("what is thought beside an answer is held, for its limit does not bound that", async () => {
   const most = async (more: object): Promise<number> => {
-    const response = await gateway.post(account, chatPath, chat(more), quote);
+    const response = await gateway.post(account, chatPath, cheapChat(more), quote);
     return ((await response.json()) as { max_cost_micros_usd: number }).max_cost_micros_usd;
   };
   const plain = await most({ metadata_for_length: true, n: 2 });
@@ -224,7 +221,7 @@ test("what is thought beside an answer is held, for its limit does not bound tha
   expect(budget).toBeGreaterThan(plain + 2 * 32_768);
   expect(await most({ enable_thinking: true, n: 2 })).toBeGreaterThan(plain + 500);
   expect(await most({ enable_thinking: false, thinking_budget: 32_768, n: 2 })).toBeLessThan(plain + 500);
-  const wrong = await gateway.post(account, chatPath, chat({ Thinking_Budget: 5 }), quote);
+  const wrong = await gateway.post(account, chatPath, cheapChat({ Thinking_Budget: 5 }), quote);
   expect(wrong.status).toBe(400);
 });
 
@@ -287,7 +284,7 @@ test("what is written to a cache without a price of its own is told to the opera
   const ask = async (cacheWriteTokens: number, model: string): Promise<void> => {
     const details = { prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: cacheWriteTokens } };
     router.answer = () => Response.json(completion({ usage: { ...usage, ...details } }));
-    expect((await gateway.post(account, chatPath, chat({}, model))).status).toBe(200);
+    expect((await gateway.post(account, chatPath, cheapChat({}, model))).status).toBe(200);
   };
   await ask(0, "cheap");
   await ask(8, "cached");
@@ -312,12 +309,12 @@ describe("an answer of another model than was asked for", () => {
       "llama-8b:free",
     ]) {
       router.answer = () => Response.json(completion({ model }));
-      expect((await gateway.post(account, chatPath, chat({}))).status).toBe(200);
+      expect((await gateway.post(account, chatPath, cheapChat({}))).status).toBe(200);
     }
     expect(told()).toEqual([]);
     router.answer = () => Response.json(completion({ model: "openai/o1-pro" }));
     for (let calls = 0; calls < 3; calls++) {
-      const response = await gateway.post(account, chatPath, chat({}));
+      const response = await gateway.post(account, chatPath, cheapChat({}));
       expect(response.headers.get("x-tollgate-cost-micros-usd")).toBe("15");
     }
     expect(told()).toHaveLength(1);
@@ -332,7 +329,7 @@ describe("an answer of another model than was asked for", () => {
   test("is told when it comes as a stream too", async () => {
     const before = told().length;
     router.answer = () => eventStream(chunk("bold-pro"));
-    await (await gateway.post(account, chatPath, chat({ stream: true }, "bold"))).text();
+    await (await gateway.post(account, chatPath, cheapChat({ stream: true }, "bold"))).text();
     expect(told().slice(before).join("")).toContain('"answered":"bold-pro"');
   });
 });

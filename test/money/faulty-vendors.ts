@@ -11,18 +11,14 @@ import { openJinaDouble } from "../doubles/jina.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import { openTikHubDouble } from "../doubles/tikhub.ts";
 import type { JsonValue, omitted } from "../doubles/vendor-checks.ts";
-import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
+import { creditMicros, openTestGateway, type TestAccount } from "../support/test-gateway.ts";
 import { collectUnhandled } from "../support/unhandled.ts";
 
 export const answerBytesMax = 1024 * 1024;
 const timeoutMs = 1_000;
 const bodyTimeoutMs = 1_000;
-export const creditMicros = 2_000_000;
 
-export const chat = { model: "gpt-x", messages: [{ role: "user", content: "Say it!?" }], max_tokens: 100 };
 export const ranking = { query: "red fox", documents: ["a blue whale", "the red fox"] };
-export const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
-export const tagPath = "/apis/v1/reseller/social_c/web/fetch_tag_detail?tag_name=fox";
 
 export type FaultyVendor = "financialdatasets" | "openai" | "jina" | "tikhub";
 

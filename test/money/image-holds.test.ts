@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import {
   bytesOf,
-  chat,
+  completions,
   generate,
   heard,
   holdFor,
@@ -20,15 +20,15 @@ const { stated, gateway, account, receiptOf, mostOf } = await useConversations()
 
 describe("an image, in the body or at an address, holds the most that an image comes to", () => {
   const images: readonly (readonly [string, Spoken, object])[] = [
-    ["OpenAI", chat, { type: "image_url", image_url: { url: `data:image/png;base64,${png}` } }],
+    ["OpenAI", completions, { type: "image_url", image_url: { url: `data:image/png;base64,${png}` } }],
     [
       "Anthropic",
       messages,
       { type: "image", source: { type: "base64", media_type: "image/png", data: png } },
     ],
-    ["OpenAI, at an address", chat, { type: "image_url", image_url: { url: picture } }],
-    ["OpenAI, at a bare address", chat, { type: "image_url", image_url: picture }],
-    ["OpenAI, one in a list", chat, { type: "image_url", image_url: [picture] }],
+    ["OpenAI, at an address", completions, { type: "image_url", image_url: { url: picture } }],
+    ["OpenAI, at a bare address", completions, { type: "image_url", image_url: picture }],
+    ["OpenAI, one in a list", completions, { type: "image_url", image_url: [picture] }],
     ["Responses, at an address", responses, { type: "input_image", image_url: picture }],
     ["Anthropic, at an address", messages, { type: "image", source: { type: "url", url: picture } }],
     ["Anthropic, in a file", messages, { type: "image", source: { type: "file", file_id: "file_1" } }],
@@ -58,7 +58,7 @@ describe("an image, in the body or at an address, holds the most that an image c
   test("so that a small one is paid for in full", async () => {
     stated.usage = { input: 1_445, output: 5 };
     const image = { type: "image_url", image_url: { url: `data:image/png;base64,${png}` } };
-    const response = await gateway.post(account, chat.path, chat.body([image]));
+    const response = await gateway.post(account, completions.path, completions.body([image]));
     stated.usage = undefined;
     expect((await receiptOf(response)).charged_micros_usd).toBe(Math.floor(1_445 * 2.5 + 5 * 10));
   });
@@ -67,7 +67,10 @@ describe("an image, in the body or at an address, holds the most that an image c
     const data = "A".repeat(1_400_000);
     const inline = { type: "image", source: { type: "base64", media_type: "image/png", data } };
     const large: readonly (readonly [Spoken, object])[] = [
-      [chat, chat.body([{ type: "image_url", image_url: { url: `data:image/png;base64,${data}` } }])],
+      [
+        completions,
+        completions.body([{ type: "image_url", image_url: { url: `data:image/png;base64,${data}` } }]),
+      ],
       [messages, messages.body([inline])],
       [messages, messages.body([inline], { model: "claude-opus-4-5", max_tokens: 8_000 })],
       [generate, generate.body([{ inlineData: { mimeType: "image/png", data } }])],
@@ -82,8 +85,8 @@ describe("an image, in the body or at an address, holds the most that an image c
 describe("an image at an address, translated for Gemini, which reads there whatever it finds", () => {
   const toGemini: readonly (readonly [string, (url: string) => object])[] = [
     [
-      chat.path,
-      (url) => chat.body([{ type: "image_url", image_url: { url } }], { model: "gemini-2.5-flash" }),
+      completions.path,
+      (url) => completions.body([{ type: "image_url", image_url: { url } }], { model: "gemini-2.5-flash" }),
     ],
     [
       messages.path,

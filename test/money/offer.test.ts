@@ -15,6 +15,7 @@ import { headerValues } from "../doubles/http-wire.ts";
 import { openVendorDouble, type Handler } from "../doubles/vendor-double.ts";
 import { gapsOf } from "../support/gaps.ts";
 import { catalogueFolder, projectFolder } from "../support/project-folder.ts";
+import { snapshotPath } from "../support/purchases.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 
 const folders: string[] = [];
@@ -292,14 +293,15 @@ test("names of the configuration stand in paths and header names; operation ids 
 test("a quote or a cap that is asked for by our own name is no purchase, whatever the operator's is", async () => {
   const gateway = await openTestGateway({ config: "names: { provider: Acme }" });
   const account = await gateway.openAccount();
-  const path = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
-  const quoted = await gateway.call(account, path, { headers: { "X-Tollgate-Cost-Mode": "quote" } });
+  const quoted = await gateway.call(account, snapshotPath, { headers: { "X-Tollgate-Cost-Mode": "quote" } });
   expect(await json<object>(quoted)).toMatchObject({ object: "cost_estimate" });
-  const capped = await gateway.call(account, path, { headers: { "X-Tollgate-Max-Price-USD": "0.001" } });
+  const capped = await gateway.call(account, snapshotPath, {
+    headers: { "X-Tollgate-Max-Price-USD": "0.001" },
+  });
   expect(capped.status).toBe(402);
   // Where both are given, the operator's is the one that is documented.
   const both = { "X-Tollgate-Max-Price-USD": "0.001", "X-Acme-Max-Price-USD": "1" };
-  expect((await gateway.call(account, path, { headers: both })).status).toBe(200);
+  expect((await gateway.call(account, snapshotPath, { headers: both })).status).toBe(200);
   expect(await gateway.balance(account)).toEqual({ balance: 1_952_000, held: 0 });
   await gateway.close();
 });
@@ -321,11 +323,10 @@ describe("a reload", () => {
     const next = await openFinancialDatasetsDouble({ key: "fd-key-000000" });
     const pricedAt = (url: string, usd: string): string =>
       viaFindata(url, `operations: { financial.metrics.snapshot: { price_usd: ${usd} } }`);
-    const path = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
 
     const gateway = await openTestGateway({ config: pricedAt(slow.url, "0.048") });
     const account = await gateway.openAccount();
-    const running = gateway.call(account, path);
+    const running = gateway.call(account, snapshotPath);
     await waiting;
     expect(await gateway.balance(account)).toEqual({ balance: 2_000_000, held: 48_000 });
     await gateway.gateway.reload(
@@ -333,7 +334,7 @@ describe("a reload", () => {
       parseConfig(pricedAt(next.url, "0.1"), "the next configuration", {}),
       gateway.sandbox.url,
     );
-    const after = await gateway.call(account, path);
+    const after = await gateway.call(account, snapshotPath);
     expect(await gateway.balance(account)).toEqual({ balance: 1_900_000, held: 48_000 });
     answer();
     const before = await running;
@@ -354,14 +355,13 @@ describe("a reload", () => {
     const vendor = await openVendorDouble({ handlers: { "*": sunny } });
     const config = (key: string): string =>
       `upstreams: { findata: { protocol: financialdatasets, url: "${vendor.url}", key: ${key} } }`;
-    const path = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
     const gateway = await openTestGateway({ config: config("fd-key-000000") });
     const account = await gateway.openAccount();
-    const ids = [await gateway.call(account, path), await gateway.call(account, path)];
+    const ids = [await gateway.call(account, snapshotPath), await gateway.call(account, snapshotPath)];
     const catalogue = await loadCatalogue([catalogueFolder]);
     const next = parseConfig(config("fd-key-111111"), "the next configuration", {});
     await gateway.gateway.reload(catalogue, next, gateway.sandbox.url);
-    ids.push(await gateway.call(account, path));
+    ids.push(await gateway.call(account, snapshotPath));
     const told = (name: string) => vendor.requests.flatMap(({ headers }) => headerValues(headers, name));
     expect(told("x-api-key")).toEqual(["fd-key-000000", "fd-key-000000", "fd-key-111111"]);
     // Whatever is told every time, each request has the name of its own call.
@@ -375,7 +375,7 @@ describe("a reload", () => {
     const account = await gateway.openAccount();
     const quote = () =>
       json<Quote>(
-        gateway.call(account, "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL", {
+        gateway.call(account, snapshotPath, {
           headers: { "x-tollgate-cost-mode": "quote" },
         }),
       );

@@ -5,6 +5,7 @@ import { openOpenAiDouble } from "../doubles/openai.ts";
 import type { ModelDouble } from "../doubles/model-book.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { sentTo } from "../support/model-gateway.ts";
+import { chatPath } from "../support/purchases.ts";
 
 let vendor: ModelDouble;
 let gateway: TestGateway;
@@ -46,7 +47,6 @@ afterAll(async () => {
   await vendor.close();
 });
 
-const chat = "/v1/chat/completions";
 const messages = [{ role: "user", content: "Hello." }];
 
 async function limitsSent(path: string, body: object): Promise<object> {
@@ -67,23 +67,23 @@ test.each([
   ["o3-older", older(100)],
   ["llama-newer", newer(100)],
 ])("a limit that is added for %s is in the word that its vendor knows", async (model, expected) => {
-  expect(await limitsSent(chat, { model })).toEqual(expected);
+  expect(await limitsSent(chatPath, { model })).toEqual(expected);
   expect(await limitsSent("/v1/messages", { model, max_tokens: 100 })).toEqual(expected);
 });
 
 test("a caller's limit is told in a word that its vendor heeds", async () => {
-  expect(await limitsSent(chat, { model: "llama", max_completion_tokens: 7 })).toEqual(older(7));
-  expect(await limitsSent(chat, { model: "llama", max_tokens: 7 })).toEqual(older(7));
-  expect(await limitsSent(chat, { model: "llama", max_tokens: 5, max_completion_tokens: 7 })).toEqual(
+  expect(await limitsSent(chatPath, { model: "llama", max_completion_tokens: 7 })).toEqual(older(7));
+  expect(await limitsSent(chatPath, { model: "llama", max_tokens: 7 })).toEqual(older(7));
+  expect(await limitsSent(chatPath, { model: "llama", max_tokens: 5, max_completion_tokens: 7 })).toEqual(
     older(7),
   );
-  expect(await limitsSent(chat, { model: "router", max_completion_tokens: 7 })).toEqual(newer(7));
-  expect(await limitsSent(chat, { model: "gpt-5-x", max_tokens: 7 })).toEqual(older(7));
+  expect(await limitsSent(chatPath, { model: "router", max_completion_tokens: 7 })).toEqual(newer(7));
+  expect(await limitsSent(chatPath, { model: "gpt-5-x", max_tokens: 7 })).toEqual(older(7));
 });
 
 test("a caller's limit is told in the word that the operator knows its vendor takes", async () => {
-  expect(await limitsSent(chat, { model: "llama-older", max_completion_tokens: 7 })).toEqual(older(7));
-  expect(await limitsSent(chat, { model: "llama-newer", max_tokens: 7 })).toEqual(newer(7));
+  expect(await limitsSent(chatPath, { model: "llama-older", max_completion_tokens: 7 })).toEqual(older(7));
+  expect(await limitsSent(chatPath, { model: "llama-newer", max_tokens: 7 })).toEqual(newer(7));
 });
 
 test.each([
@@ -92,15 +92,17 @@ test.each([
   ["llama-older", older(100)],
   ["llama-newer", newer(100)],
 ])("a null is no word: the limit that is added for %s is in its vendor's", async (model, expected) => {
-  expect(await limitsSent(chat, { model, max_tokens: null })).toEqual(expected);
-  expect(await limitsSent(chat, { model, max_completion_tokens: null })).toEqual(expected);
-  expect(await limitsSent(chat, { model, max_tokens: null, max_completion_tokens: null })).toEqual(expected);
+  expect(await limitsSent(chatPath, { model, max_tokens: null })).toEqual(expected);
+  expect(await limitsSent(chatPath, { model, max_completion_tokens: null })).toEqual(expected);
+  expect(await limitsSent(chatPath, { model, max_tokens: null, max_completion_tokens: null })).toEqual(
+    expected,
+  );
 });
 
 test("beside a prediction, with which OpenAI refuses the newer word, the older one is added", async () => {
   const prediction = { type: "content", content: "Hi." };
-  expect(await limitsSent(chat, { model: "gpt-5-x", prediction })).toEqual(older(100));
-  expect(await limitsSent(chat, { model: "gpt-5-x", prediction, max_completion_tokens: null })).toEqual(
+  expect(await limitsSent(chatPath, { model: "gpt-5-x", prediction })).toEqual(older(100));
+  expect(await limitsSent(chatPath, { model: "gpt-5-x", prediction, max_completion_tokens: null })).toEqual(
     older(100),
   );
 });
@@ -108,13 +110,13 @@ test("beside a prediction, with which OpenAI refuses the newer word, the older o
 test("a caller of another dialect who asks for more than the model can write gets what it can; OpenAI's own hears OpenAI", async () => {
   expect(await limitsSent("/v1/messages", { model: "gpt-4o", max_tokens: 32_000 })).toEqual(older(16_384));
   expect(await limitsSent("/v1/messages", { model: "gpt-4o", max_tokens: 5_000 })).toEqual(older(5_000));
-  expect(await limitsSent(chat, { model: "gpt-4o", max_tokens: 32_000 })).toEqual(older(32_000));
+  expect(await limitsSent(chatPath, { model: "gpt-4o", max_tokens: 32_000 })).toEqual(older(32_000));
 });
 
 test("so it is with a model of which only the operator said what it can write", async () => {
   expect(await limitsSent("/v1/messages", { model: "llama", max_tokens: 32_000 })).toEqual(older(100));
   expect(await limitsSent("/v1/messages", { model: "llama", max_tokens: 50 })).toEqual(older(50));
-  expect(await limitsSent(chat, { model: "llama", max_tokens: 32_000 })).toEqual(older(32_000));
+  expect(await limitsSent(chatPath, { model: "llama", max_tokens: 32_000 })).toEqual(older(32_000));
   expect(await limitsSent("/v1/messages", { model: "unbounded", max_tokens: 32_000 })).toEqual(older(32_000));
 });
 
@@ -144,9 +146,9 @@ describe("what is held for an answer, and counted against tokens per minute", ()
   });
 
   test("is all that is asked for where it may be sent as it is, or nobody wrote down what the model can write", async () => {
-    expect(await heldFor(chat, "gpt-4o", 64_000)).toBeGreaterThan(64_000 * 10);
+    expect(await heldFor(chatPath, "gpt-4o", 64_000)).toBeGreaterThan(64_000 * 10);
     expect(await heldFor("/v1/messages", "gpt-4o-mini", 64_000)).toBeGreaterThan(64_000 * 0.6);
     expect(await heldFor("/v1/messages", "unbounded", 64_000)).toBeGreaterThan(64_000 * 2);
-    expect(await heldFor(chat, "llama", 64_000)).toBeGreaterThan(64_000 * 2);
+    expect(await heldFor(chatPath, "llama", 64_000)).toBeGreaterThan(64_000 * 2);
   });
 });

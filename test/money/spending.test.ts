@@ -9,10 +9,9 @@ import { createHttpClient } from "../../gateway/src/upstreams/http/http-client.t
 import { protocols } from "../../gateway/src/upstreams/protocols.ts";
 import { nested, read } from "../bad-inputs/error-shapes.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
+import { snapshotMicros, snapshotPath } from "../support/purchases.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
-const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
-const snapshotMicros = 48_000;
 const roomy = "tiers: { growth: { rpm: 1000000, tpm: 1000000000, concurrency: 10000 } }";
 
 interface LeastRequest {

@@ -4,8 +4,9 @@ import { describe, expect, test } from "bun:test";
 import { json } from "../support/answers.ts";
 import { begunStream, receiptOfDied, startAfterDeath } from "../support/died-stream.ts";
 import { omitted, type JsonValue } from "../doubles/vendor-checks.ts";
-import { chat, configFor, creditMicros, ranking, tagPath, useFaultyVendors } from "./faulty-vendors.ts";
-import { openTestGateway } from "../support/test-gateway.ts";
+import { chat, tagPath } from "../support/purchases.ts";
+import { configFor, ranking, useFaultyVendors } from "./faulty-vendors.ts";
+import { creditMicros, openTestGateway } from "../support/test-gateway.ts";
 
 const { lies, doubles, gateway, books, receiptOf, expectNotCharged } = await useFaultyVendors();
 

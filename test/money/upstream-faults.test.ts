@@ -4,19 +4,15 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { json } from "../support/answers.ts";
 import { oddHeaderLines, type ScriptedAnswer } from "../doubles/scripted-answer.ts";
 import { openAttackerListener, openVendorDouble } from "../doubles/vendor-double.ts";
+import { answerBytesMax, configFor, ranking, useFaultyVendors, type FaultyVendor } from "./faulty-vendors.ts";
 import {
-  answerBytesMax,
-  chat,
-  configFor,
   creditMicros,
-  ranking,
-  snapshotPath,
-  tagPath,
-  useFaultyVendors,
-  type FaultyVendor,
-} from "./faulty-vendors.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+  openTestGateway,
+  type TestAccount,
+  type TestGateway,
+} from "../support/test-gateway.ts";
 import { holdOnDisk } from "../support/hold-on-disk.ts";
+import { chat, snapshotPath, tagPath } from "../support/purchases.ts";
 
 const { doubles, gateway, expectNotCharged } = await useFaultyVendors();
 /** Where no key of the operator's may ever arrive. */

@@ -2,6 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { openDashScopeDouble } from "../doubles/dashscope.ts";
+import { snapshotMicros, snapshotPath } from "../support/purchases.ts";
 import type { TestAccount, TestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 import {
@@ -16,8 +17,6 @@ import {
 } from "../tasks/task-caller.ts";
 import { openTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 
-const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=A";
-const snapshotMicros = 48_000;
 /** Long enough to cost something. */
 const rerank = { query: "apple pie", documents: ["how to bake an apple pie ".repeat(20), "train timetable"] };
 

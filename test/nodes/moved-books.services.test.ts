@@ -15,10 +15,10 @@ import { until } from "../support/until.ts";
 import { awayFromMidnight } from "../support/wall-clock.ts";
 import { storePassword, withPassword } from "../support/real-nodes.ts";
 import { openTestDatabase, type TestDatabase } from "../services/postgres.ts";
+import { callerAt, type Caller } from "../support/caller.ts";
+import { snapshotMicros, snapshotPath } from "../support/purchases.ts";
 import { createTask, poll, quick, video, videoMicros } from "../tasks/task-caller.ts";
 
-const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
-const snapshotMicros = 48_000;
 const chat = { model: "gpt-4o", messages: [{ role: "user", content: "Tell me a story." }], max_tokens: 50 };
 await awayFromMidnight();
 const today = Math.floor(Date.now() / 86_400_000) * 86_400;
@@ -48,7 +48,7 @@ afterAll(async () => {
 test("keys, balances, usage, receipts, idempotency keys and open tasks go on in Postgres, and the file is closed", async () => {
   const inFile = await start({});
   const account = await openAccount();
-  const before = at(inFile.url);
+  const before = callerAt(inFile.url);
   const paid = await before.post(account, "/v1/chat/completions", chat, withKey);
   expect(paid.status).toBe(200);
   const requestId = paid.headers.get("x-request-id") ?? "";
@@ -82,7 +82,7 @@ test("keys, balances, usage, receipts, idempotency keys and open tasks go on in 
   ]);
 
   const inDatabase = await start(postgres);
-  const after = at(/It listens on \S+:(\d+)/.exec(inDatabase.greeting)?.[1] ?? "");
+  const after = callerAt(`http://${/It listens on (\S+)/.exec(inDatabase.greeting)?.[1]}`);
   expect(await whatIsTold(after, account, requestId)).toEqual(told);
   await sandbox.clear();
   const repeated = await after.post(account, "/v1/chat/completions", chat, withKey);
@@ -117,26 +117,6 @@ test("a file of an earlier version is brought forward before it moves, and that 
     `the data was brought forward from schema ${schemaVersion - 1} to ${schemaVersion}.\n`,
   ]);
 }, 30_000);
-
-interface Caller {
-  readonly call: (account: TestAccount, path: string, init?: RequestInit) => Promise<Response>;
-  readonly post: (account: TestAccount, path: string, body: unknown, headers?: object) => Promise<Response>;
-}
-
-function at(place: string): Caller {
-  const url = /^\d+$/.test(place) ? `http://127.0.0.1:${place}` : place;
-  const call: Caller["call"] = (account, path, init = {}) =>
-    fetch(url + path, { ...init, headers: { authorization: `Bearer ${account.key}`, ...init.headers } });
-  return {
-    call,
-    post: (account, path, body, headers = {}) =>
-      call(account, path, {
-        method: "POST",
-        headers: { "content-type": "application/json", ...headers },
-        body: JSON.stringify(body),
-      }),
-  };
-}
 
 interface Told {
   readonly balance: Balance;

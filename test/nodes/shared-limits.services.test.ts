@@ -11,6 +11,7 @@ import { openGatewayProcess, type GatewayProcess } from "../support/gateway-proc
 import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 import { startPrivateRedis, type PrivateRedis } from "../services/redis.ts";
+import { callerAt } from "../support/caller.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -95,9 +96,7 @@ describe("a gateway with TOLLGATE_LIMITS", () => {
   }
 
   const balance = (gateway: GatewayProcess): Promise<Response> =>
-    fetch(`${gateway.url}/v1/credits/balance`, {
-      headers: { authorization: `Bearer ${/tgk_\w{36}/.exec(gateway.greeting)?.[0]}` },
-    });
+    callerAt(gateway.url).call(gateway, "/v1/credits/balance");
 
   const metric = async (gateway: GatewayProcess, name: string): Promise<number> => {
     const text = await (await fetch(`${gateway.url}/metrics`)).text();

@@ -6,10 +6,11 @@ import { join } from "node:path";
 import { parseConfig } from "../../gateway/src/config/load-config.ts";
 import { specifiedTiers } from "../../gateway/src/limits/tiers.ts";
 import { ConfigError } from "../../gateway/src/platform/config-error.ts";
+import { callerAt } from "../support/caller.ts";
 import { projectFolder } from "../support/project-folder.ts";
 import { runTollgate } from "../support/run-tollgate.ts";
 import { until } from "../support/until.ts";
-import { openStarts, snapshotMicros, type Starts } from "./operator-starts.ts";
+import { openStarts, snapshotMicrosNow, type Starts } from "./operator-starts.ts";
 
 let starts: Starts;
 let folder: string;
@@ -32,7 +33,7 @@ describe("the configuration", () => {
       config: "operations: { financial.metrics.snapshot: { price_usd: 0.01 } }",
     });
     const file = join(folder, "tollgate.yaml");
-    const price = (): Promise<number> => snapshotMicros(gateway);
+    const price = (): Promise<number> => snapshotMicrosNow(gateway);
     expect(await price()).toBe(10_000);
     writeFileSync(file, "operations: { financial.metrics.snapshot: { price_usd: 0.02 } }");
     await until(async () => (await price()) === 20_000);
@@ -50,7 +51,7 @@ describe("the configuration", () => {
 
   test("that appears after the start is read, and once it was there its absence changes nothing", async () => {
     const gateway = await start();
-    const price = (): Promise<number> => snapshotMicros(gateway);
+    const price = (): Promise<number> => snapshotMicrosNow(gateway);
     expect(await price()).toBe(48_000);
     gateway.signal("SIGHUP");
     await until(() => gateway.stderr().includes("configuration reloaded"));
@@ -79,7 +80,7 @@ describe("the configuration", () => {
       });
       clearInterval(telling.timer);
       try {
-        expect(await snapshotMicros(gateway)).toBe(48_000);
+        expect(await snapshotMicrosNow(gateway)).toBe(48_000);
         await until(() => gateway.stderr().includes("configuration reloaded"));
       } finally {
         // Ends what it launched, too.
@@ -158,12 +159,9 @@ describe("the configuration", () => {
       config:
         'catalogue_folders: [mine]\nupstreams: { f: { protocol: financialdatasets, url: "http://127.0.0.1:9" } }',
     });
-    const headers = {
-      authorization: `Bearer ${/tgk_\w{36}/.exec(gateway.greeting)?.[0]}`,
-      "x-tollgate-cost-mode": "quote",
-    };
+    const headers = { "x-tollgate-cost-mode": "quote" };
     const price = async (path: string): Promise<number | undefined> => {
-      const response = await fetch(`${gateway.url}/apis/v1/${path}`, { headers });
+      const response = await callerAt(gateway.url).call(gateway, `/apis/v1/${path}`, { headers });
       return ((await response.json()) as { max_cost_micros_usd?: number }).max_cost_micros_usd;
     };
     expect(await price("weather")).toBe(10_000);

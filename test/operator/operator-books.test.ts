@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
+import { snapshotPath } from "../support/purchases.ts";
 import { runTollgate, type Ran } from "../support/run-tollgate.ts";
 import { asynchronous, createPath, stuck, video } from "../tasks/task-caller.ts";
 
@@ -44,12 +45,11 @@ const call = (path: string, body?: object, headers?: Record<string, string>): Pr
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
 
-const snapshot = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
 const chat = { model: "gpt-4o-mini", messages: [{ role: "user", content: "hello" }], max_tokens: 20 };
 
 test("what the ledger, the usage and the receipts say beside a busy server is one story", async () => {
   const adjust = ["adjust", "--account", accountId, "--usd", "-0.25", "--reason", "a refund outside"];
-  const busy = Promise.all(Array.from({ length: 40 }, () => call(snapshot)));
+  const busy = Promise.all(Array.from({ length: 40 }, () => call(snapshotPath)));
   await Promise.all([json("topup", "--account", accountId, "--usd", "10"), json(...adjust)]);
   const meanwhile = await json("account", "ledger", accountId, "--limit", "1000");
   expect(meanwhile["sum_micros_usd"]).toBe(Number(meanwhile["balance_micros_usd"]));
@@ -95,7 +95,7 @@ test("the receipt of a video that is being made names who makes it, to the opera
 });
 
 test("whose receipt it is stays the account's with a key, and the operator's without", async () => {
-  const id = (await call(snapshot)).headers.get("x-request-id") ?? "";
+  const id = (await call(snapshotPath)).headers.get("x-request-id") ?? "";
   const stranger = await json("account", "create", "--name", "Bob");
   const issued = await json("key", "issue", "--account", String(stranger["account_id"]));
   const environment = { TOLLGATE_DATA: folder, TOLLGATE_BASE_URL: gateway.url };

@@ -10,10 +10,9 @@ import { signInWith } from "../sign-in/oauth-person.ts";
 import { openRealNodes, storePassword, type RealNode, type RealNodes } from "../support/real-nodes.ts";
 import { openTestDatabase, type TestDatabase } from "../services/postgres.ts";
 import { redisForTests, startPrivateRedis } from "../services/redis.ts";
+import { snapshotMicros, snapshotPath } from "../support/purchases.ts";
 import { startLink } from "../support/visitor.ts";
 
-const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
-const snapshotMicros = 48_000;
 /** What callers type, or nobody can type here. */
 const notOperators = ["serve", "contract", "call", "quote", "usage", "watch", "version"];
 

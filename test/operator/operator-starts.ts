@@ -3,7 +3,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { callerAt } from "../support/caller.ts";
 import { openGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
+import { snapshotPath } from "../support/purchases.ts";
 import { until } from "../support/until.ts";
 
 type Meant = Omit<Parameters<typeof openGatewayProcess>[0], "dataFolder"> & { readonly dataFolder?: string };
@@ -56,12 +58,9 @@ export async function allToldBy(gateway: GatewayProcess): Promise<string> {
 }
 
 /** What a snapshot would cost by now, asked with the key of the greeting. */
-export async function snapshotMicros({ url, greeting }: GatewayProcess): Promise<number> {
-  const headers = {
-    authorization: `Bearer ${/tgk_\w{36}/.exec(greeting)?.[0]}`,
-    "x-tollgate-cost-mode": "quote",
-  };
-  const response = await fetch(`${url}/apis/v1/financial/financial-metrics/snapshot?ticker=A`, { headers });
+export async function snapshotMicrosNow(gateway: GatewayProcess): Promise<number> {
+  const headers = { "x-tollgate-cost-mode": "quote" };
+  const response = await callerAt(gateway.url).call(gateway, snapshotPath, { headers });
   const quote = (await response.json()) as { max_cost_micros_usd: number };
   return quote.max_cost_micros_usd;
 }

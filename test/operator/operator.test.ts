@@ -16,7 +16,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { migrate, schemaVersion } from "../../gateway/src/stores/sqlite/schema/migrate.ts";
+import { json } from "../support/answers.ts";
+import { callerAt } from "../support/caller.ts";
 import { projectFolder } from "../support/project-folder.ts";
+import { snapshotPath, tagPath } from "../support/purchases.ts";
 import { runProgram, runTollgate } from "../support/run-tollgate.ts";
 import { until } from "../support/until.ts";
 import { nextSecond } from "../support/wall-clock.ts";
@@ -106,15 +109,13 @@ describe("the first start", () => {
     expect(answers[2]).toMatchObject({ currency: "USD", held_micros_usd: 0 });
     expect(answers[2]?.["balance_micros_usd"]).toBeLessThan(2_000_000);
 
-    const key = /tgk_[0-9A-Za-z]{36}/.exec(first.greeting)?.[0] ?? "none";
-    expect(first.stderr()).not.toContain(key);
+    expect(first.key).toStartWith("tgk_");
+    expect(first.stderr()).not.toContain(first.key);
     first.signal("SIGTERM");
     expect(await first.exited).toBe(0);
     const second = await start();
     expect(second.greeting).not.toContain("tgk_");
-    const again = await fetch(`${second.url}/v1/credits/balance`, {
-      headers: { authorization: `Bearer ${key}` },
-    });
+    const again = await callerAt(second.url).call(first, "/v1/credits/balance");
     expect(again.status).toBe(200);
   });
 
@@ -161,8 +162,7 @@ describe("the first start", () => {
   test("shows no call that is not offered", async () => {
     const upstream = 'upstreams: { f: { protocol: financialdatasets, url: "http://127.0.0.1:9" } }';
     const some = await start({ config: `sandbox: off\n${upstream}` });
-    const target = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
-    expect(some.greeting).toContain(`curl -s '${some.url}${target}' -H 'Authorization: Bearer tgk_`);
+    expect(some.greeting).toContain(`curl -s '${some.url}${snapshotPath}' -H 'Authorization: Bearer tgk_`);
     expect(some.greeting).not.toContain("/v1/rerank");
     const other = join(folder, "other");
     mkdirSync(other);
@@ -336,11 +336,7 @@ describe("the first start", () => {
     const toldMs = performance.now();
     gateway.signal("SIGTERM");
     await until(async () => Bun.deepEquals(await readyz(), { status: "not ready", failing: "stopping" }));
-    const key = /tgk_[0-9A-Za-z]{36}/.exec(gateway.greeting)?.[0] ?? "none";
-    const call = await fetch(`${gateway.url}/apis/v1/financial/financial-metrics/snapshot?ticker=A`, {
-      headers: { authorization: `Bearer ${key}` },
-    });
-    expect(call.status).toBe(200);
+    expect((await callerAt(gateway.url).call(gateway, snapshotPath)).status).toBe(200);
     expect(await gateway.exited).toBe(0);
     expect(performance.now() - toldMs).toBeGreaterThan(1_900);
     expect(await complaint({ TOLLGATE_STOP_DELAY_SECONDS: "1.5" })).toContain("a whole number from 0 to 600");
@@ -364,13 +360,9 @@ sandbox: off
 upstreams: { findata: { protocol: financialdatasets, url: "http://127.0.0.1:9", key: some-vendor-key } }
 `,
     });
-    const headers = { authorization: `Bearer ${/tgk_\w{36}/.exec(gateway.greeting)?.[0]}` };
-    const rerank = await fetch(`${gateway.url}/v1/rerank`, { method: "POST", headers, body: "{}" });
-    expect(rerank.status).toBe(404);
-    const snapshot = await fetch(`${gateway.url}/apis/v1/financial/financial-metrics/snapshot?ticker=A`, {
-      headers,
-    });
-    expect(snapshot.status).toBe(502);
+    const caller = callerAt(gateway.url);
+    expect((await caller.post(gateway, "/v1/rerank", {})).status).toBe(404);
+    expect((await caller.call(gateway, snapshotPath)).status).toBe(502);
   });
 });
 
@@ -420,13 +412,12 @@ describe("a command in a folder without data", () => {
 
 test("the reseller's cache_url is readable under our own address, free of charge", async () => {
   const gateway = await start();
-  const headers = { authorization: `Bearer ${/tgk_\w{36}/.exec(gateway.greeting)?.[0]}` };
-  const url = `${gateway.url}/apis/v1/reseller/social_c/web/fetch_tag_detail?tag_name=cats`;
-  const answer = (await (await fetch(url, { headers })).json()) as { cache_url: string; data: unknown };
+  const { call } = callerAt(gateway.url);
+  const answer = await json<{ cache_url: string; data: unknown }>(call(gateway, tagPath));
   expect(answer.cache_url).toStartWith(`${gateway.url}/sandbox/`);
-  const cached = (await (await fetch(answer.cache_url)).json()) as { data: unknown };
+  const cached = await json<{ data: unknown }>(fetch(answer.cache_url));
   expect(cached.data).toEqual(answer.data);
-  const balance = (await (await fetch(`${gateway.url}/v1/credits/balance`, { headers })).json()) as object;
+  const balance = await json<object>(call(gateway, "/v1/credits/balance"));
   expect(balance).toMatchObject({ balance_micros_usd: 2_000_000 - 1_450 });
   expect((await fetch(`${gateway.url}/sandbox/_control/book`)).status).toBe(404);
   expect((await fetch(`${gateway.url}/sandbox/..%2f_control/book`)).status).toBe(404);

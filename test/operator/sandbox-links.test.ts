@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { headerValues } from "../doubles/http-wire.ts";
 import { openVendorDouble } from "../doubles/vendor-double.ts";
+import { callerAt } from "../support/caller.ts";
 import { openGatewayProcess } from "../support/gateway-process.ts";
 import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
@@ -105,17 +106,13 @@ test("the video of a task made by the shipped program is served under its own ad
     dataFolder,
     environment: { HTTP_PROXY: dead, http_proxy: dead },
   });
-  const authorization = `Bearer ${/tgk_\w{36}/.exec(program.greeting)?.[0]}`;
-  const made = await fetch(program.url + createPath, {
-    method: "POST",
-    headers: { authorization, ...asynchronous, "content-type": "application/json" },
-    body: JSON.stringify(video(quick)),
-  });
+  const caller = callerAt(program.url);
+  const made = await caller.post(program, createPath, video(quick), asynchronous);
   const { task_id: taskId } = ((await made.json()) as Resource).output;
   let seen: Resource["output"] | undefined;
   for (let tries = 0; tries < 20 && seen?.task_status !== "SUCCEEDED"; tries++) {
     await Bun.sleep(600);
-    const asked = await fetch(program.url + taskPath(taskId), { headers: { authorization } });
+    const asked = await caller.call(program, taskPath(taskId));
     seen = ((await asked.json()) as Resource).output;
   }
   expect(seen?.video_url).toStartWith(`${program.url}/sandbox/video/`);

@@ -8,6 +8,8 @@ import type { GatewayProcess } from "../support/gateway-process.ts";
 import type { TestAccount } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 import { followPath } from "../links/linking.ts";
+import { callerAt } from "../support/caller.ts";
+import { tagPath } from "../support/purchases.ts";
 import { allToldBy, openStarts, type Starts } from "./operator-starts.ts";
 import { createTask, poll, quick, video, videoMicros } from "../tasks/task-caller.ts";
 import { testStore } from "../support/test-data.ts";
@@ -68,10 +70,10 @@ async function openPromises() {
   const server = await starts.start({ flags: ["--json"] });
   const facts = JSON.parse(server.greeting) as { account_id: string; key_id: string; key: string };
   const account = { accountId: facts.account_id, keyId: facts.key_id, key: facts.key };
-  const at = callerOf(server);
+  const at = callerAt(server.url);
 
   const finished = await createTask(at, account, video(quick));
-  const cached = await at.call(account, resellerPath);
+  const cached = await at.call(account, tagPath);
   const linking = createVisitor();
   const linked = await linking.open(await agree(linking, (await startLink(at, account)).auth_url));
   expect([linked.status, (await follow(server, account)).status]).toEqual([200, 200]);
@@ -111,36 +113,17 @@ async function videoUrlOf(server: GatewayProcess, account: TestAccount, taskId: 
   let url: string | undefined;
   await until(async () => {
     await Bun.sleep(500);
-    url = (await poll(callerOf(server), account, taskId)).output.video_url;
+    url = (await poll(callerAt(server.url), account, taskId)).output.video_url;
     return url !== undefined;
   });
   return url ?? "";
 }
 
 const follow = (server: GatewayProcess, account: TestAccount): Promise<Response> =>
-  callerOf(server).post(account, followPath, { target_user_id: "6253282" });
+  callerAt(server.url).post(account, followPath, { target_user_id: "6253282" });
 
 const balanceOf = async (server: GatewayProcess, account: TestAccount): Promise<unknown> =>
-  (await callerOf(server).call(account, "/v1/credits/balance")).json();
-
-const resellerPath = "/apis/v1/reseller/social_c/web/fetch_tag_detail?tag_name=cats";
-
-const callerOf = ({ url }: GatewayProcess) => {
-  const call = (account: TestAccount, path: string, init: RequestInit = {}): Promise<Response> => {
-    const headers = new Headers(init.headers);
-    headers.set("authorization", `Bearer ${account.key}`);
-    return fetch(url + path, { ...init, headers });
-  };
-  return {
-    call,
-    post: (account: TestAccount, path: string, body: unknown, headers: Record<string, string> = {}) =>
-      call(account, path, {
-        method: "POST",
-        headers: { "content-type": "application/json", ...headers },
-        body: JSON.stringify(body),
-      }),
-  };
-};
+  (await callerAt(server.url).call(account, "/v1/credits/balance")).json();
 
 /** The one program that the server has started. */
 function sandboxOf({ pid }: GatewayProcess): number {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../support/until.ts";
-import { openStarts, snapshotMicros, type Starts } from "./operator-starts.ts";
+import { openStarts, snapshotMicrosNow, type Starts } from "./operator-starts.ts";
 
 let starts: Starts;
 beforeEach(() => {
@@ -25,11 +25,11 @@ operations: { financial.metrics.snapshot: { price_usd: ${usd} } }`;
     writeFileSync(file, unfinished);
     gateway.signal("SIGHUP");
     await until(() => refusals() > told);
-    expect(await snapshotMicros(gateway)).toBe(10_000);
+    expect(await snapshotMicrosNow(gateway)).toBe(10_000);
     writeFileSync(file, priced("0.01"));
   }
   expect(gateway.stderr()).toContain("the old one stays");
   writeFileSync(file, priced("0.02"));
   gateway.signal("SIGHUP");
-  await until(async () => (await snapshotMicros(gateway)) === 20_000);
+  await until(async () => (await snapshotMicrosNow(gateway)) === 20_000);
 });

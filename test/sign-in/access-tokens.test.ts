@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { systemClock } from "../../gateway/src/platform/clock.ts";
 import { openVendorDouble } from "../doubles/vendor-double.ts";
+import { snapshotPath } from "../support/purchases.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 import { awayFromMidnight } from "../support/wall-clock.ts";
@@ -22,7 +23,6 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 const cheap = { query: "a", documents: ["b"] };
-const dearPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const get = (path: string, token: string): Promise<Response> =>
@@ -75,7 +75,7 @@ describe("at the API", () => {
       resets_at: new Date(Date.now() + passedMs).setUTCHours(24, 0, 0, 0) / 1000,
     };
     expect(await limits(token)).toEqual(untouched);
-    expect((await get(dearPath, token)).status).toBe(200);
+    expect((await get(snapshotPath, token)).status).toBe(200);
     // What the key itself spends is not the sign-in's.
     expect((await gateway.post(account, "/v1/rerank", cheap)).status).toBe(200);
     expect(await limits(token)).toEqual({
@@ -94,7 +94,7 @@ describe("at the API", () => {
     expect(refused.status).toBe(403);
     expect(await errorOf(refused)).toBe("insufficient_scope");
     expect((await get("/v1/credits/balance", token)).status).toBe(200);
-    const quote = await fetch(gateway.url + dearPath, {
+    const quote = await fetch(gateway.url + snapshotPath, {
       headers: { ...bearer(token), "x-tollgate-cost-mode": "quote" },
     });
     expect(quote.status).toBe(200);
@@ -130,7 +130,7 @@ describe("at the API", () => {
   test("a call above what the person covered needs approval, and costs nothing", async () => {
     const account = await gateway.openAccount({ creditUsd: "10" });
     const { access_token: token } = await signInWith(gateway.url, account.key, { per_call_usd: "1.999999" });
-    const refused = await get(dearPath, token);
+    const refused = await get(snapshotPath, token);
     expect(refused.status).toBe(403);
     const body = (await refused.json()) as { error: object };
     expect(body.error).toMatchObject({
@@ -141,9 +141,9 @@ describe("at the API", () => {
     });
     expect(await gateway.balance(account)).toEqual({ balance: 10_000_000, held: 0 });
     const { access_token: wide } = await signInWith(gateway.url, account.key, { per_call_usd: "2" });
-    expect((await get(dearPath, wide)).status).toBe(200);
+    expect((await get(snapshotPath, wide)).status).toBe(200);
     // A key is not a grant: what it pays at the API needs nobody's approval.
-    expect((await gateway.call(account, dearPath)).status).toBe(200);
+    expect((await gateway.call(account, snapshotPath)).status).toBe(200);
   });
 
   test("a day's bound holds for any number of calls at once, and the key's other callers are not bound by it", async () => {
@@ -151,11 +151,11 @@ describe("at the API", () => {
     const fields = { per_call_usd: "5", per_day_usd: "6" };
     const { access_token: token } = await signInWith(gateway.url, account.key, fields);
     const statuses = await Promise.all(
-      Array.from({ length: 12 }, async () => (await get(dearPath, token)).status),
+      Array.from({ length: 12 }, async () => (await get(snapshotPath, token)).status),
     );
     expect(statuses.filter((status) => status === 200)).toHaveLength(3);
     expect(statuses.filter((status) => status === 402)).toHaveLength(9);
-    const refused = await get(dearPath, token);
+    const refused = await get(snapshotPath, token);
     expect((await refused.json()) as object).toMatchObject({
       error: {
         code: "budget_exceeded",
@@ -166,10 +166,10 @@ describe("at the API", () => {
       },
     });
     expect(await gateway.balance(account)).toEqual({ balance: 94_000_000, held: 0 });
-    expect((await gateway.call(account, dearPath)).status).toBe(200);
+    expect((await gateway.call(account, snapshotPath)).status).toBe(200);
     passedMs += 24 * 60 * 60_000;
     const fresh = await signInWith(gateway.url, account.key, fields);
-    expect((await get(dearPath, fresh.access_token)).status).toBe(200);
+    expect((await get(snapshotPath, fresh.access_token)).status).toBe(200);
     passedMs = 0;
     expect(await gateway.audit()).toEqual([]);
   });
@@ -180,7 +180,7 @@ describe("at the API", () => {
       budget: { limitMicros: 1_000_000n, window: "total" },
     });
     const { access_token: token } = await signInWith(gateway.url, account.key, { per_call_usd: "5" });
-    const refused = await get(dearPath, token);
+    const refused = await get(snapshotPath, token);
     expect(refused.status).toBe(402);
     expect(await errorOf(refused)).toBe("budget_exceeded");
     await gateway.store.keys.revoke(account.keyId, Date.now());
@@ -257,7 +257,7 @@ describe("at the API", () => {
     try {
       const account = await own.openAccount();
       const { access_token: token } = await signInWith(own.url, account.key);
-      await fetch(own.url + dearPath, { headers: bearer(token) });
+      await fetch(own.url + snapshotPath, { headers: bearer(token) });
       expect(vendor.requests).toHaveLength(1);
       expect(JSON.stringify(vendor.requests[0]?.headers)).toContain("the-operators-own-key");
       expect(JSON.stringify(vendor.requests)).not.toContain(token);

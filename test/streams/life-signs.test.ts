@@ -7,6 +7,7 @@ import { findFreePort } from "../support/free-port.ts";
 import { projectFolder } from "../support/project-folder.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { openStarts, type Starts } from "../operator/operator-starts.ts";
+import { snapshotPath } from "../support/purchases.ts";
 
 let starts: Starts;
 let folder: string;
@@ -98,7 +99,7 @@ describe("life signs", () => {
       expect(await (await fetch(`${tollgate.url}/healthz`)).json()).toEqual({ status: "live" });
       expect(await (await fetch(`${tollgate.url}/readyz`)).json()).toEqual({ status: "ready" });
       const account = await tollgate.openAccount();
-      await tollgate.call(account, "/apis/v1/financial/financial-metrics/snapshot?ticker=A");
+      await tollgate.call(account, snapshotPath);
       await tollgate.call(account, "/v1/nowhere");
       const metrics = await (await fetch(`${tollgate.url}/metrics`)).text();
       expect(metrics).toContain(

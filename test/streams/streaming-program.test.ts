@@ -43,7 +43,7 @@ describe.skipIf(testStore !== "sqlite")("the program itself", () => {
       config: vendors.config({ onCallerLeft, more }),
     });
     installations.push({ folder, signal: program.signal, exited: program.exited });
-    const key = /tgk_[0-9A-Za-z]{36}/.exec(program.greeting)?.[0] ?? "";
+    const { key } = program;
     const account: TestAccount = { accountId: "", keyId: "", key };
     const request = {
       account,

@@ -7,6 +7,8 @@ export interface GatewayProcess {
   readonly pid: number;
   /** What it greeted with on stdout. */
   readonly greeting: string;
+  /** The key of its greeting: a first start makes one, and later ones greet without. */
+  readonly key: string;
   readonly stderr: () => string;
   readonly signal: (signal: NodeJS.Signals) => void;
   /** Resolves with the exit code, or with 128 + the signal's number. */
@@ -59,8 +61,10 @@ export async function openGatewayProcess(options: ProcessOptions): Promise<Gatew
   });
   await Promise.race([Promise.all([greeted, options.onSpawn?.({ pid: child.pid, signal })]), failed]);
   const url = /(?:Tollgate is open at |"address":")([^\s"]+)/.exec(greeting)?.[1] ?? "";
+  const key = /tgk_[0-9A-Za-z]{36}/.exec(greeting)?.[0] ?? "";
   return {
     url,
+    key,
     pid: child.pid,
     get greeting() {
       return greeting;

@@ -5,6 +5,7 @@ import { SQL } from "bun";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { callerAt, type Caller } from "./caller.ts";
 import { openGatewayProcess, type GatewayProcess } from "./gateway-process.ts";
 import { runTollgate, type Ran } from "./run-tollgate.ts";
 import { openSandboxProgram, type SandboxControl } from "./sandbox.ts";
@@ -14,17 +15,10 @@ import { until } from "./until.ts";
 /** Whoever connects is trusted, so any password will do; it must be found nowhere. */
 export const storePassword = "the-password-of-postgres";
 
-export interface RealNode extends Omit<GatewayProcess, "url"> {
+export interface RealNode extends Omit<GatewayProcess, "url">, Caller {
   /** Its own address, which callers do not know. */
   readonly url: string;
   readonly port: number;
-  readonly call: (account: TestAccount, path: string, init?: RequestInit) => Promise<Response>;
-  readonly post: (
-    account: TestAccount,
-    path: string,
-    body: unknown,
-    headers?: Readonly<Record<string, string>>,
-  ) => Promise<Response>;
 }
 
 export interface RealNodes {
@@ -153,26 +147,16 @@ export function withPassword(url: string): string {
 function asNode(process: GatewayProcess): RealNode {
   const port = Number(/It listens on \S+:(\d+)/.exec(process.greeting)?.[1]);
   const url = `http://127.0.0.1:${port}`;
-  const call: RealNode["call"] = (account, path, init = {}) => {
-    const headers = new Headers(init.headers);
-    headers.set("authorization", `Bearer ${account.key}`);
-    return fetch(url + path, { ...init, headers });
-  };
   return {
+    ...callerAt(url),
     pid: process.pid,
     greeting: process.greeting,
+    key: process.key,
     stderr: process.stderr,
     signal: process.signal,
     exited: process.exited,
     url,
     port,
-    call,
-    post: (account, path, body, headers = {}) =>
-      call(account, path, {
-        method: "POST",
-        headers: { "content-type": "application/json", ...headers },
-        body: JSON.stringify(body),
-      }),
   };
 }
 

@@ -20,6 +20,7 @@ import { createForwarder } from "../../gateway/src/upstreams/forwarder.ts";
 import { createHttpClient } from "../../gateway/src/upstreams/http/http-client.ts";
 import { createPlatformClient } from "../../gateway/src/upstreams/platform-client.ts";
 import { protocols } from "../../gateway/src/upstreams/protocols.ts";
+import { callerAt, type Caller } from "./caller.ts";
 import { catalogueFolder } from "./project-folder.ts";
 import { noSandbox, openSandbox, type SandboxControl } from "./sandbox.ts";
 import { openTestData, type SqliteOptions, type TestData } from "./test-data.ts";
@@ -34,7 +35,7 @@ export interface TestAccount {
   readonly key: string;
 }
 
-export interface TestGateway {
+export interface TestGateway extends Caller {
   readonly url: string;
   readonly port: number;
   readonly gateway: Gateway;
@@ -50,14 +51,6 @@ export interface TestGateway {
   readonly openAccount: (options?: AccountOptions) => Promise<TestAccount>;
   /** The same account by another key. */
   readonly issueKey: (account: TestAccount, options?: KeyOptions) => Promise<TestAccount>;
-  /** A request with the account's key. */
-  readonly call: (account: TestAccount, path: string, init?: RequestInit) => Promise<Response>;
-  readonly post: (
-    account: TestAccount,
-    path: string,
-    body: unknown,
-    headers?: Readonly<Record<string, string>>,
-  ) => Promise<Response>;
   /** The receipt of a call, found by its answer or by its id. */
   readonly receipt: (account: TestAccount, call: Response | string) => Promise<Receipt>;
   readonly balance: (account: TestAccount) => Promise<{ balance: number; held: number }>;
@@ -65,6 +58,9 @@ export interface TestGateway {
   readonly audit: () => Promise<readonly object[]>;
   readonly close: () => Promise<void>;
 }
+
+/** What an account of a test has, unless it says otherwise. */
+export const creditMicros = 2_000_000;
 
 interface AccountOptions extends KeyOptions {
   readonly creditUsd?: string;
@@ -156,13 +152,10 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
     return { accountId, keyId, key: value };
   };
 
-  const call = (account: TestAccount, path: string, init: RequestInit = {}): Promise<Response> => {
-    const headers = new Headers(init.headers);
-    headers.set("authorization", `Bearer ${account.key}`);
-    return fetch(url + path, { ...init, headers });
-  };
+  const caller = callerAt(url);
 
   return {
+    ...caller,
     url,
     port: server.port,
     gateway,
@@ -176,7 +169,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
     logged,
     issueKey: ({ accountId }, key) => issueKey(accountId, key),
     openAccount: async ({
-      creditUsd = "2",
+      creditUsd = String(creditMicros / 1_000_000),
       tier = "growth",
       planMultiplierPpm = 1_000_000n,
       ...key
@@ -191,16 +184,9 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
       });
       return issueKey(account.id, key);
     },
-    call,
-    post: (account, path, body, headers = {}) =>
-      call(account, path, {
-        method: "POST",
-        headers: { "content-type": "application/json", ...headers },
-        body: typeof body === "string" ? body : JSON.stringify(body),
-      }),
     receipt: async (account, named) => {
       const id = typeof named === "string" ? named : named.headers.get("x-request-id");
-      const response = await call(account, `/v1/requests/${id}`);
+      const response = await caller.call(account, `/v1/requests/${id}`);
       if (response.status !== 200) throw new Error(`There is no receipt of ${id}: ${await response.text()}`);
       return (await response.json()) as Receipt;
     },

@@ -24,8 +24,8 @@ import {
 } from "./task-caller.ts";
 
 const key = "sk-operator-dashscope-0000000000";
-const creditMicros = 20_000_000;
-const untouched = { balance: creditMicros, held: 0 };
+const richMicros = 20_000_000;
+const untouched = { balance: richMicros, held: 0 };
 const clock = shiftedClock();
 
 let vendor: DashScopeDouble;
@@ -169,7 +169,7 @@ test("the operator is told once of tasks whose upstream the configuration lost, 
     expect((await poll(at, account, output.task_id)).output.task_status).toBe("PENDING");
     await reload("video");
     await reaches(account, output.task_id, "SUCCEEDED", at);
-    expect(await at.balance(account)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
+    expect(await at.balance(account)).toEqual({ balance: richMicros - videoMicros, held: 0 });
   } finally {
     await at.close();
   }
@@ -191,7 +191,7 @@ describe("a task that the vendor ends", () => {
       video_url: expect.stringMatching(/^https:.*&Signature=x%2By%3D$/) as unknown as string,
     });
     expect(usage).toEqual({ output_video_duration: 5, video_count: 1, SR: 720 });
-    expect(await gateway.balance(account)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
+    expect(await gateway.balance(account)).toEqual({ balance: richMicros - videoMicros, held: 0 });
     expect(vendor.book.slice(billedBefore).map(({ billed }) => billed.seconds)).toEqual([5]);
   });
 
@@ -219,7 +219,7 @@ describe("a task that the vendor ends", () => {
         const created = await createTask(at, account, video("a fox"));
         const ended = await reaches(account, created.output.task_id, "SUCCEEDED", at);
         expect(ended.usage).toEqual({ output_video_duration: seconds, video_count: 1, SR: resolution });
-        expect(await at.balance(account)).toEqual({ balance: creditMicros - seconds * 100_000, held: 0 });
+        expect(await at.balance(account)).toEqual({ balance: richMicros - seconds * 100_000, held: 0 });
         expect(await receiptOf(account, created.request_id, at)).toMatchObject({ usage_source: "provider" });
         expect(await at.audit()).toEqual([]);
         await at.close();
@@ -251,7 +251,7 @@ describe("a task that the vendor ends", () => {
       const ended = await reaches(account, created.output.task_id, "SUCCEEDED", at);
       expect(ended.usage).toMatchObject({ output_video_duration: 5, input_video_duration: 5 });
       const charged = Math.min(10, heldSeconds) * 100_000;
-      expect(await at.balance(account)).toEqual({ balance: creditMicros - charged, held: 0 });
+      expect(await at.balance(account)).toEqual({ balance: richMicros - charged, held: 0 });
     }
     expect(await at.audit()).toEqual([]);
     await at.close();
@@ -266,7 +266,7 @@ describe("a task that the vendor ends", () => {
     const input = { ...wish.input, reference_urls: ["https://videos.example/a.mp4"] };
     const created = await createTask(at, account, { ...wish, input });
     await reaches(account, created.output.task_id, "SUCCEEDED", at);
-    expect(await at.balance(account)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
+    expect(await at.balance(account)).toEqual({ balance: richMicros - videoMicros, held: 0 });
     await at.close();
     await other.close();
   });
@@ -277,7 +277,7 @@ describe("a task that the vendor ends", () => {
     const account = await rich(at);
     const created = await createTask(at, account, video("a fox"));
     await reaches(account, created.output.task_id, "SUCCEEDED", at);
-    expect(await at.balance(account)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
+    expect(await at.balance(account)).toEqual({ balance: richMicros - videoMicros, held: 0 });
     expect(await receiptOf(account, created.request_id, at)).toMatchObject({ usage_source: "estimated" });
     await at.close();
     await other.close();
@@ -309,7 +309,7 @@ describe("a task that the vendor ends", () => {
     expect((await gateway.balance(account)).held).toBe(videoMicros);
     vendor.move(vendorId(), "SUCCEEDED");
     await reaches(account, output.task_id, "SUCCEEDED");
-    expect(await gateway.balance(account)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
+    expect(await gateway.balance(account)).toEqual({ balance: richMicros - videoMicros, held: 0 });
   });
 });
 
@@ -373,10 +373,10 @@ describe("no verdict about a task", () => {
       await Bun.sleep(name === "silence" ? 500 : 50);
       const { output } = await poll(gateway, account, created.output.task_id);
       expect(["PENDING", "RUNNING"]).toContain(output.task_status);
-      expect(await gateway.balance(account)).toEqual({ balance: creditMicros, held: videoMicros });
+      expect(await gateway.balance(account)).toEqual({ balance: richMicros, held: videoMicros });
 
       await reaches(account, created.output.task_id, "SUCCEEDED");
-      expect(await gateway.balance(account)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
+      expect(await gateway.balance(account)).toEqual({ balance: richMicros - videoMicros, held: 0 });
       expect(vendor.tasks().filter((task) => task.id === id)).toHaveLength(1);
     });
   }
@@ -441,7 +441,7 @@ operations: { video.synthesis.create: { via: [poor, solvent] } }`,
     const { output } = await createTask(at, account, video("a fox"));
     await reaches(account, output.task_id, "SUCCEEDED", at);
     expect(poor.tasks()).toEqual([]);
-    expect(await at.balance(account)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
+    expect(await at.balance(account)).toEqual({ balance: richMicros - videoMicros, held: 0 });
     await at.close();
 
     const alone = await openAt(poor.url);
@@ -470,8 +470,8 @@ operations: { video.synthesis.create: { via: [poor, solvent] } }`,
       vendor.move(id, "SUCCEEDED");
       await reaches(owner, first.output.task_id, "SUCCEEDED");
     }
-    expect(await gateway.balance(owner)).toEqual({ balance: creditMicros - videoMicros, held: 0 });
-    expect(await gateway.balance(other)).toEqual({ balance: creditMicros, held: 2 * videoMicros });
+    expect(await gateway.balance(owner)).toEqual({ balance: richMicros - videoMicros, held: 0 });
+    expect(await gateway.balance(other)).toEqual({ balance: richMicros, held: 2 * videoMicros });
     expect(gateway.logged.join("\n")).toContain("the id of another task");
   });
 
@@ -501,7 +501,7 @@ operations: { video.synthesis.create: { via: [poor, solvent] } }`,
       expect([lost.kind, response.status]).toEqual([lost.kind, 502]);
       expect([lost.kind, await gateway.balance(account)]).toEqual([
         lost.kind,
-        { balance: creditMicros, held: videoMicros },
+        { balance: richMicros, held: videoMicros },
       ]);
       // The repetition is told just that.
       const again = await create(gateway, account, video("a fox"), { "idempotency-key": "once" });

@@ -7,6 +7,7 @@ import { openJinaDouble } from "../doubles/jina.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import { openTikHubDouble } from "../doubles/tikhub.ts";
 import { openVoyageDouble } from "../doubles/voyage.ts";
+import { chat, chatPath, snapshotPath } from "../support/purchases.ts";
 import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
 
 /** To be called once in a file of tests; the books are audited after it, and nobody was asked amiss. */
@@ -67,15 +68,12 @@ operations:
   financial.metrics.snapshot: { price_usd: 0.048, via: [findata] }
 `;
 
-export const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot";
-export const tagPath = "/apis/v1/reseller/social_c/web/fetch_tag_detail";
-export const chatPath = "/v1/chat/completions";
+export const tagRoute = "/apis/v1/reseller/social_c/web/fetch_tag_detail";
 
 export const ranking = {
   query: "red fox",
   documents: ["a blue whale", "the red fox", "one fox", "no animal", "another fox"],
 };
-export const chat = { model: "gpt-x", messages: [{ role: "user", content: "Say it." }], max_tokens: 20 };
 
 export interface Vendor {
   readonly name: VendorName;
@@ -94,7 +92,7 @@ export const vendors: readonly Vendor[] = [
   {
     name: "financialdatasets",
     method: "GET",
-    path: `${snapshotPath}?ticker=AAPL`,
+    path: snapshotPath,
     own: { path: "/financial-metrics/snapshot?ticker=AAPL" },
     keyHeader: ["x-api-key", keys.financialdatasets],
     contentKept: true,
@@ -103,7 +101,7 @@ export const vendors: readonly Vendor[] = [
   {
     name: "tikhub",
     method: "GET",
-    path: `${tagPath}?tag_name=fox`,
+    path: `${tagRoute}?tag_name=fox`,
     own: { path: "/tiktok/web/fetch_tag_detail?tag_name=fox" },
     keyHeader: ["authorization", `Bearer ${keys.tikhub}`],
     contentKept: true,

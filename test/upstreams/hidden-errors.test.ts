@@ -3,8 +3,10 @@
 
 import { describe, expect, test } from "bun:test";
 import type { ScriptedAnswer } from "../doubles/scripted-answer.ts";
-import { chatMicros, creditMicros, usage, useRoutedCalls } from "./routed-calls.ts";
-import { chat, json } from "./two-upstreams.ts";
+import { chat } from "../support/purchases.ts";
+import { creditMicros } from "../support/test-gateway.ts";
+import { chatMicros, usage, useRoutedCalls } from "./routed-calls.ts";
+import { json } from "./two-upstreams.ts";
 
 const { model, meetAnew, gateway, shapes } = await useRoutedCalls();
 

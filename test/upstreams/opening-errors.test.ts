@@ -2,8 +2,10 @@
 
 import { describe, expect, test } from "bun:test";
 import type { ScriptedAnswer } from "../doubles/scripted-answer.ts";
-import { chatMicros, creditMicros, useRoutedCalls } from "./routed-calls.ts";
-import { chat, json } from "./two-upstreams.ts";
+import { chat } from "../support/purchases.ts";
+import { creditMicros } from "../support/test-gateway.ts";
+import { chatMicros, useRoutedCalls } from "./routed-calls.ts";
+import { json } from "./two-upstreams.ts";
 
 const { model, meetAnew, gateway } = await useRoutedCalls();
 

@@ -8,7 +8,6 @@ import { openTestGateway, type TestAccount, type TestGateway } from "../support/
 export const key = "an-operator-key-of-tests";
 export const gateToken = "canary-gate-token-9f8e7d6c5b4a";
 export const price = "price: { input: 1, output: 2 }, max_output_tokens: 100";
-export const chat = { model: "gpt-x", messages: [{ role: "user", content: "hello" }], max_tokens: 20 };
 
 /** To be called once in a file of tests; what one of them opened or keeps is closed after it. */
 export function useOwnRequests() {

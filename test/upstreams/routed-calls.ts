@@ -1,17 +1,10 @@
 // Calls for which there are two upstreams, of each kind, and a gateway that knows both.
 
 import { afterAll, afterEach, beforeEach, expect } from "bun:test";
+import { chat, snapshotMicros, snapshotPath } from "../support/purchases.ts";
 import type { TestAccount, TestGateway } from "../support/test-gateway.ts";
-import {
-  chat,
-  openTwoUpstreams,
-  snapshotPath,
-  type FinancialDouble,
-  type OpenAiDouble,
-} from "./two-upstreams.ts";
+import { openTwoUpstreams, type FinancialDouble, type OpenAiDouble } from "./two-upstreams.ts";
 
-export const creditMicros = 2_000_000;
-const snapshotMicros = 48_000;
 export const chatMicros = 8 * 2.5 + 2 * 10;
 /** The same, as each of the interfaces of OpenAI's would say it. */
 export const usage = {

@@ -4,19 +4,16 @@ import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { isSold } from "../../gateway/src/operation/operation.ts";
 import { headerValues } from "../doubles/http-wire.ts";
 import type { ScriptedAnswer } from "../doubles/scripted-answer.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
-import { until } from "../support/until.ts";
-import { creditMicros, useRoutedCalls } from "./routed-calls.ts";
+import { chat } from "../support/purchases.ts";
 import {
-  chat,
-  error,
-  json,
-  nobodyListens,
-  openFinancial,
-  price,
-  snapshot,
-  upstream,
-} from "./two-upstreams.ts";
+  creditMicros,
+  openTestGateway,
+  type TestAccount,
+  type TestGateway,
+} from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
+import { useRoutedCalls } from "./routed-calls.ts";
+import { error, json, nobodyListens, openFinancial, price, callSnapshot, upstream } from "./two-upstreams.ts";
 
 const { financial, model, clock, health, open, twoOfEach, draw, meetAnew, gateway, shapes } =
   await useRoutedCalls();
@@ -253,7 +250,7 @@ describe("the second upstream is asked only if the first did nothing, or failed 
   test("a key the vendor refuses is the operator's to mend, so it is logged, without the key", async () => {
     const account = await gateway.openAccount();
     financial.a.answerNext(error(401));
-    expect((await snapshot(account, gateway)).status).toBe(200);
+    expect((await callSnapshot(account, gateway)).status).toBe(200);
     const line = gateway.logged.findLast((text) => text.includes("refused the operator's key"));
     expect(JSON.parse(line ?? "{}")).toMatchObject({ level: "error", upstream: "fd-a", status: 401 });
     expect(line).not.toContain("fd-key");
@@ -314,7 +311,7 @@ operations: { financial.metrics.snapshot: { via: [one, two, three] } }
   const account = await three.openAccount();
   financial.a.answerNext(error(500));
   financial.b.answerNext(error(503));
-  const response = await snapshot(account, three);
+  const response = await callSnapshot(account, three);
   expect(response.status).toBe(503);
   // Another test's callers may still ask for whoever had this port before; this call has an id of its own.
   const id = response.headers.get("x-request-id") ?? "";
@@ -360,13 +357,13 @@ test("an operation that must not happen twice goes to another upstream only if i
     meetAnew();
     const before = financial.b.requests.length;
     financial.a.answerNext(script);
-    expect((await snapshot(account, writing)).status).toBe(status);
+    expect((await callSnapshot(account, writing)).status).toBe(status);
     expect(financial.b.requests).toHaveLength(before);
   }
   await writing.close();
 
   const unsent = await openWriting(nobodyListens);
-  expect((await snapshot(await unsent.openAccount(), unsent)).status).toBe(200);
+  expect((await callSnapshot(await unsent.openAccount(), unsent)).status).toBe(200);
   await unsent.close();
 });
 
@@ -417,7 +414,7 @@ describe("who comes first", () => {
   test("is whom `via` names first, call after call", async () => {
     const account = await gateway.openAccount();
     const before = financial.b.requests.length;
-    for (let calls = 0; calls < 5; calls++) expect((await snapshot(account, gateway)).status).toBe(200);
+    for (let calls = 0; calls < 5; calls++) expect((await callSnapshot(account, gateway)).status).toBe(200);
     expect(financial.b.requests).toHaveLength(before);
   });
 
@@ -432,7 +429,7 @@ ${upstream("heavy", "financialdatasets", financial.b.url, ", weight: 3")}
     const calls = 40;
     // Each call draws twice; the second draw is among one.
     draw(Array.from({ length: calls }, (_, call) => [call / calls, 0]).flat());
-    for (let call = 0; call < calls; call++) expect((await snapshot(account, weighed)).status).toBe(200);
+    for (let call = 0; call < calls; call++) expect((await callSnapshot(account, weighed)).status).toBe(200);
     expect([financial.a.requests.length - before[0], financial.b.requests.length - before[1]]).toEqual([
       10, 30,
     ]);
@@ -444,7 +441,7 @@ test("the sandbox never stands in for a real upstream, and its own faults go to 
   const account = await deaf.openAccount();
   const response = await deaf.post(account, "/v1/rerank", { query: "a", documents: ["b"] });
   expect([response.status, response.headers.get("x-tollgate-upstream")]).toEqual([200, "sandbox"]);
-  const real = await snapshot(account, deaf);
+  const real = await callSnapshot(account, deaf);
   expect([real.status, real.headers.get("x-tollgate-upstream")]).toEqual([200, null]);
 
   await deaf.sandbox.fault({ vendor: "jina", status: 500 });

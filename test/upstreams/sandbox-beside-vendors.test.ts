@@ -2,8 +2,9 @@
 
 import { describe, expect, test } from "bun:test";
 import { openJinaDouble } from "../doubles/jina.ts";
+import { snapshotPath } from "../support/purchases.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
-import { configFor, keys, ranking, snapshotPath, vendors } from "./every-vendor.ts";
+import { configFor, keys, ranking, vendors } from "./every-vendor.ts";
 
 describe("the sandbox", () => {
   test("an operation with a real upstream never falls back to it, not even when that upstream is down", async () => {
@@ -32,7 +33,7 @@ describe("the sandbox", () => {
       config: `upstreams: { jina: { protocol: jina, url: "${jina.url}", key: "${keys.jina}" } }`,
     });
     const account = await mixed.openAccount();
-    const fromSandbox = await mixed.call(account, `${snapshotPath}?ticker=AAPL`);
+    const fromSandbox = await mixed.call(account, snapshotPath);
     expect([fromSandbox.status, fromSandbox.headers.get("x-tollgate-upstream")]).toEqual([200, "sandbox"]);
     const fromJina = await mixed.post(account, "/v1/rerank", ranking);
     expect([fromJina.status, fromJina.headers.get("x-tollgate-upstream")]).toEqual([200, null]);

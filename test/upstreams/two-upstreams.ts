@@ -6,12 +6,11 @@ import { createUpstreamHealth, type UpstreamHealth } from "../../gateway/src/rou
 import { openFinancialDatasetsDouble } from "../doubles/financialdatasets.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import type { ScriptedAnswer } from "../doubles/scripted-answer.ts";
+import { snapshotPath } from "../support/purchases.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 /** A port no system hands out, so that nobody can have taken it meanwhile. */
 export const nobodyListens = "http://127.0.0.1:9";
-export const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
-export const chat = { model: "gpt-x", messages: [{ role: "user", content: "Say it!?" }], max_tokens: 100 };
 export const price = "price: { input: 2.5, output: 10 }, max_output_tokens: 1000";
 
 export type FinancialDouble = Awaited<ReturnType<typeof openFinancial>>;
@@ -118,5 +117,5 @@ export const error = (status: number, headers: Readonly<Record<string, string>> 
   body: `{"error":{"message":"no ${status}"}}`,
 });
 
-export const snapshot = (account: TestAccount, at: TestGateway): Promise<Response> =>
+export const callSnapshot = (account: TestAccount, at: TestGateway): Promise<Response> =>
   at.call(account, snapshotPath);

@@ -2,8 +2,9 @@
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { ScriptedAnswer } from "../doubles/scripted-answer.ts";
+import { chat } from "../support/purchases.ts";
 import type { TestAccount, TestGateway } from "../support/test-gateway.ts";
-import { chat, error, nobodyListens, openTwoUpstreams, price, snapshot, upstream } from "./two-upstreams.ts";
+import { error, nobodyListens, openTwoUpstreams, price, callSnapshot, upstream } from "./two-upstreams.ts";
 
 const { financial, model, open, twoOfEach, later, meetAnew, close } = await openTwoUpstreams();
 beforeEach(meetAnew);
@@ -30,7 +31,7 @@ describe("the log", () => {
   const failTimes = async (times: number, account: TestAccount, at: TestGateway): Promise<void> => {
     for (let calls = 0; calls < times; calls++) {
       financial.a.answerNext(error(500));
-      await snapshot(account, at);
+      await callSnapshot(account, at);
     }
   };
 
@@ -43,13 +44,13 @@ describe("the log", () => {
     const told = [[failing, "fd-a", "status 500"]];
     expect(toldBy(both)).toEqual(told);
     for (const pauseMs of [5_000, 10_000]) {
-      for (let calls = 0; calls < 3; calls++) expect((await snapshot(account, both)).status).toBe(200);
+      for (let calls = 0; calls < 3; calls++) expect((await callSnapshot(account, both)).status).toBe(200);
       later(pauseMs);
       await failTimes(1, account, both);
     }
     expect(toldBy(both)).toEqual(told);
     later(20_000);
-    for (let calls = 0; calls < 3; calls++) expect((await snapshot(account, both)).status).toBe(200);
+    for (let calls = 0; calls < 3; calls++) expect((await callSnapshot(account, both)).status).toBe(200);
     expect(toldBy(both)).toEqual([...told, [well, "fd-a", undefined]]);
     expect(both.logged.join("")).not.toContain("fd-key-000000");
     await both.close();
@@ -64,10 +65,10 @@ describe("the log", () => {
       told.push([failing, "fd-a", "status 500"]);
       expect(toldBy(only)).toEqual(told);
       // An answer right after may be that of a call from before.
-      expect((await snapshot(account, only)).status).toBe(200);
+      expect((await callSnapshot(account, only)).status).toBe(200);
       expect(toldBy(only)).toEqual(told);
       later(5_000);
-      for (let calls = 0; calls < 3; calls++) expect((await snapshot(account, only)).status).toBe(200);
+      for (let calls = 0; calls < 3; calls++) expect((await callSnapshot(account, only)).status).toBe(200);
       told.push([well, "fd-a", undefined]);
       expect(toldBy(only)).toEqual(told);
     }
@@ -77,7 +78,7 @@ describe("the log", () => {
   test("names what kept an upstream from answering", async () => {
     const only = await openOne(nobodyListens);
     const account = await only.openAccount({ creditUsd: "50" });
-    for (let calls = 0; calls < 7; calls++) await snapshot(account, only);
+    for (let calls = 0; calls < 7; calls++) await callSnapshot(account, only);
     expect(toldBy(only)).toEqual([[failing, "fd-a", "unreachable"]]);
     await only.close();
   });
@@ -267,12 +268,12 @@ describe("the log", () => {
     const account = await only.openAccount({ creditUsd: "50" });
     const askToWait = async (): Promise<void> => {
       financial.a.answerNext(error(429, { "Retry-After": "1" }));
-      expect((await snapshot(account, only)).status).toBe(429);
+      expect((await callSnapshot(account, only)).status).toBe(429);
       later(1_000);
     };
     for (let times = 0; times < 10; times++) {
       await askToWait();
-      expect((await snapshot(account, only)).status).toBe(200);
+      expect((await callSnapshot(account, only)).status).toBe(200);
     }
     expect(toldBy(only)).toEqual([]);
     for (let times = 0; times < 10; times++) await askToWait();

@@ -3,9 +3,10 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { openImpatientVendor } from "../doubles/impatient-vendor.ts";
 import { openStreamCaller } from "../streams/stream-caller.ts";
+import { chat, snapshotPath } from "../support/purchases.ts";
 import type { TestAccount, TestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
-import { chat, error, openTwoUpstreams, price, snapshot, snapshotPath, upstream } from "./two-upstreams.ts";
+import { error, openTwoUpstreams, price, callSnapshot, upstream } from "./two-upstreams.ts";
 
 const { financial, model, open, twoOfEach, later, meetAnew, close } = await openTwoUpstreams();
 const gateway = await open(twoOfEach(financial.a.url, model.a.url));
@@ -25,7 +26,7 @@ afterAll(async () => {
 describe("an upstream that fails again and again", () => {
   const rounds = async (account: TestAccount, count: number, at = gateway): Promise<number[]> => {
     const statuses: number[] = [];
-    for (let call = 0; call < count; call++) statuses.push((await snapshot(account, at)).status);
+    for (let call = 0; call < count; call++) statuses.push((await callSnapshot(account, at)).status);
     return statuses;
   };
   const asked = (): number[] => [financial.a.requests.length, financial.b.requests.length];
@@ -231,7 +232,7 @@ describe("an upstream that fails again and again", () => {
     later(5_000);
     const before = asked();
     financial.a.answerNext({ kind: "slow", chunkBytes: 100, everyMs: 30 });
-    const statuses = await Promise.all(Array.from({ length: 10 }, () => snapshot(account, gateway)));
+    const statuses = await Promise.all(Array.from({ length: 10 }, () => callSnapshot(account, gateway)));
     expect(statuses.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
     expect(since(before)).toEqual([1, 9]);
     await rounds(account, 2);
@@ -282,7 +283,7 @@ describe("an upstream that fails again and again", () => {
     for (let fault = 0; fault < 7; fault++) financial.a.answerNext(error(500));
     expect(await rounds(account, 8, only)).toEqual([...Array.from({ length: 7 }, () => 500), 200]);
     financial.a.answerNext(error(429, { "Retry-After": "7" }));
-    const busy = await snapshot(account, only);
+    const busy = await callSnapshot(account, only);
     expect([busy.status, busy.headers.get("retry-after")]).toEqual([429, "7"]);
     expect(await rounds(account, 1, only)).toEqual([200]);
     expect(await only.audit()).toEqual([]);
@@ -339,7 +340,7 @@ ${further}`);
     bothSay(503, { "Retry-After": "30" });
     expect(await rounds(account, 1, both)).toEqual([503]);
     const before = asked();
-    const refused = await snapshot(account, both);
+    const refused = await callSnapshot(account, both);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "30"]);
     expect(await refused.json()).toEqual({
       error: {
@@ -407,11 +408,11 @@ models: { gpt-x: { via: [oa, ob], ${price} } }`);
     const both = await openBoth();
     const [rich, poor] = [await both.openAccount(), await both.openAccount({ creditUsd: "0" })];
     bothSay(503, { "Retry-After": "30" });
-    expect((await snapshot(rich, both)).status).toBe(503);
+    expect((await callSnapshot(rich, both)).status).toBe(503);
     later(30_000);
     const before = asked();
-    expect((await snapshot(poor, both)).status).toBe(402);
-    expect((await snapshot(rich, both)).status).toBe(200);
+    expect((await callSnapshot(poor, both)).status).toBe(402);
+    expect((await callSnapshot(rich, both)).status).toBe(200);
     // Not the second one, which has a trial of its own.
     expect(since(before)).toEqual([1, 0]);
     await both.close();
@@ -447,7 +448,7 @@ tiers: { enterprise: { rpm: 100, tpm: 100, concurrency: 5 } }
     const account = await only.openAccount({ tier: "enterprise" });
     const codes: string[] = [];
     const send = async (): Promise<void> => {
-      const response = await snapshot(account, only);
+      const response = await callSnapshot(account, only);
       const body = (await response.json()) as { error?: { code: string } };
       codes.push(body.error?.code ?? String(response.status));
     };

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { error, nobodyListens, openTwoUpstreams, snapshot, upstream } from "./two-upstreams.ts";
+import { error, nobodyListens, openTwoUpstreams, callSnapshot, upstream } from "./two-upstreams.ts";
 
 const { financial, open, meetAnew, close } = await openTwoUpstreams();
 beforeEach(meetAnew);
@@ -20,7 +20,7 @@ operations: { financial.metrics.snapshot: { via: [fd-a, fd-b] } }
     const statuses: number[] = [];
     for (let call = 0; call < 7; call++) {
       const account = accounts[call % 2];
-      if (account) statuses.push((await snapshot(account, shared)).status);
+      if (account) statuses.push((await callSnapshot(account, shared)).status);
     }
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429]);
     expect([financial.a.requests.length - before[0], financial.b.requests.length - before[1]]).toEqual([
@@ -35,14 +35,14 @@ operations: { financial.metrics.snapshot: { via: [fd-a, fd-b] } }
     const account = await shared.openAccount();
     const poor = await shared.openAccount({ creditUsd: "0" });
     // Refused for want of money: nobody was asked.
-    expect((await snapshot(poor, shared)).status).toBe(402);
+    expect((await callSnapshot(poor, shared)).status).toBe(402);
     financial.a.answerNext(error(500));
-    expect((await snapshot(account, shared)).status).toBe(200);
+    expect((await callSnapshot(account, shared)).status).toBe(200);
     // The second's quota is used up, so the first one's error is what the caller gets.
     financial.a.answerNext(error(500));
-    expect((await snapshot(account, shared)).status).toBe(500);
-    expect((await snapshot(account, shared)).status).toBe(200);
-    const refused = await snapshot(account, shared);
+    expect((await callSnapshot(account, shared)).status).toBe(500);
+    expect((await callSnapshot(account, shared)).status).toBe(200);
+    const refused = await callSnapshot(account, shared);
     expect(await refused.json()).toMatchObject({ error: { code: "upstream_rate_limit" } });
     await shared.close();
   });
@@ -50,10 +50,10 @@ operations: { financial.metrics.snapshot: { via: [fd-a, fd-b] } }
   test("that is used up is not waited for where another upstream may be tried sooner", async () => {
     const shared = await open(quotas(1, 100));
     const account = await shared.openAccount();
-    expect((await snapshot(account, shared)).status).toBe(200);
+    expect((await callSnapshot(account, shared)).status).toBe(200);
     financial.b.answerNext(error(429, { "Retry-After": "7" }));
     for (let call = 0; call < 2; call++) {
-      const refused = await snapshot(account, shared);
+      const refused = await callSnapshot(account, shared);
       expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "7"]);
     }
     await shared.close();
@@ -68,7 +68,7 @@ operations: { financial.metrics.snapshot: { via: [fd-a, fd-b] } }
 `);
     const account = await unreachable.openAccount({ creditUsd: "50" });
     for (let call = 0; call < 4; call++) {
-      const response = await snapshot(account, unreachable);
+      const response = await callSnapshot(account, unreachable);
       expect((await unreachable.receipt(account, response)).attempts).toHaveLength(2);
     }
     await unreachable.close();

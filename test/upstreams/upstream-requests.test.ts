@@ -14,8 +14,9 @@ import { hasHeader, queryOf } from "../doubles/vendor-checks.ts";
 import { last, openVendorDouble } from "../doubles/vendor-double.ts";
 import { openLinking } from "../links/linking.ts";
 import { catalogueFolder } from "../support/project-folder.ts";
+import { chat } from "../support/purchases.ts";
 import { createTask, poll, shiftedClock, taskPath, video } from "../tasks/task-caller.ts";
-import { chat, gateToken, key, ownHeaders, post, price, useOwnRequests } from "./own-requests.ts";
+import { gateToken, key, ownHeaders, post, price, useOwnRequests } from "./own-requests.ts";
 
 const { keep, open } = useOwnRequests();
 

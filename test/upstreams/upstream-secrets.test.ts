@@ -4,7 +4,8 @@ import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import type { Log } from "../../gateway/src/platform/log.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import { last, openAttackerListener } from "../doubles/vendor-double.ts";
-import { chat, gateToken, key, ownHeaders, post, price, useOwnRequests } from "./own-requests.ts";
+import { chat } from "../support/purchases.ts";
+import { gateToken, key, ownHeaders, post, price, useOwnRequests } from "./own-requests.ts";
 
 const { keep, open } = useOwnRequests();
 

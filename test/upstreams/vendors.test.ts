@@ -4,14 +4,12 @@ import { describe, expect, test } from "bun:test";
 import { headerValues } from "../doubles/http-wire.ts";
 import { openTikHubDouble } from "../doubles/tikhub.ts";
 import { last } from "../doubles/vendor-double.ts";
+import { chat, chatPath, snapshotPath } from "../support/purchases.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import {
-  chat,
-  chatPath,
   completion,
   keys,
-  snapshotPath,
-  tagPath,
+  tagRoute,
   textOf,
   useEveryVendor,
   vendors,
@@ -163,7 +161,7 @@ test("a snapshot that is none is passed on and costs nothing", async () => {
       headers: { "Content-Type": "application/json" },
       body,
     });
-    const response = await gateway.call(account, `${snapshotPath}?ticker=AAPL`);
+    const response = await gateway.call(account, snapshotPath);
     expect([response.status, await response.text()]).toEqual([200, body]);
     expect([body, response.headers.get("x-tollgate-cost-micros-usd")]).toEqual([body, "0"]);
   }
@@ -191,7 +189,7 @@ test("the reseller's error inside of a success is asked elsewhere, and withheld 
     status: 200,
     body: JSON.stringify({ code, message: "recharge at vendor.example" }),
   });
-  const path = `${tagPath}?tag_name=x`;
+  const path = `${tagRoute}?tag_name=x`;
   const second = await openTikHubDouble({ key: keys.tikhub });
   for (const code of [401, 402, 403, 429, 500, 503]) {
     const two = await openTestGateway({

@@ -3,7 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import { sendRaw } from "../doubles/raw-http.ts";
 import { last, openAttackerListener } from "../doubles/vendor-double.ts";
-import { chat, chatPath, completion, ranking, tagPath, textOf, useEveryVendor } from "./every-vendor.ts";
+import { chat, chatPath } from "../support/purchases.ts";
+import { completion, ranking, tagRoute, textOf, useEveryVendor } from "./every-vendor.ts";
 
 const { doubles, gateway } = await useEveryVendor();
 
@@ -25,7 +26,7 @@ describe("what leaves", () => {
     ]) {
       await sendRaw(
         gateway.port,
-        `GET ${tagPath}?${query} HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${account.key}\r\n\r\n`,
+        `GET ${tagRoute}?${query} HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${account.key}\r\n\r\n`,
         { expectResponses: 1 },
       );
       expect(last(doubles.tikhub).target).toBe(`/api/v1/tiktok/web/fetch_tag_detail?${query}`);
@@ -35,7 +36,7 @@ describe("what leaves", () => {
   test("characters a URL may not hold raw arrive percent-encoded and mean the same", async () => {
     const account = await gateway.openAccount();
     const raw = new TextEncoder().encode(
-      `GET ${tagPath}?tag_name='a'"b"<c>é HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${account.key}\r\n\r\n`,
+      `GET ${tagRoute}?tag_name='a'"b"<c>é HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${account.key}\r\n\r\n`,
     );
     await sendRaw(gateway.port, raw, { expectResponses: 1 });
     const [, query] = last(doubles.tikhub).target.split("?");
@@ -103,7 +104,7 @@ describe("what leaves", () => {
     ] as const) {
       await gateway.post(account, path, more, { "x-api-base": url, "x-upstream-url": url });
     }
-    await gateway.call(account, `${tagPath}?tag_name=x&api_base=${url}&url=${url}`);
+    await gateway.call(account, `${tagRoute}?tag_name=x&api_base=${url}&url=${url}`);
     expect([attacker.connections(), attacker.bytes()]).toEqual([0, 0]);
     await attacker.close();
   });

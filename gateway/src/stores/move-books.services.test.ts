@@ -15,7 +15,7 @@ import { openOldBooks, rowsOf, staying } from "./sqlite/file/old-books.ts";
 import { takeServerLock } from "./sqlite/file/server-lock.ts";
 import { openSqliteStore } from "./sqlite/sqlite-store.ts";
 import { openAuditedBooks } from "./sqlite/test-audited-books.ts";
-import { callsOn, day, minute, snapshot, startMs } from "./test-audited-books.ts";
+import { callsOn, day, minute, snapshotTerms, startMs } from "./test-audited-books.ts";
 
 const fingerprint = "of the secret";
 const monotonicMs = (): number => performance.now();
@@ -58,8 +58,8 @@ describe("what arrives", () => {
       callId: "claimed_again",
     });
     const { hold, settle } = callsOn(store);
-    await hold("new", "key_a", snapshot, 48_000n, wallMs());
-    await settle("new", snapshot, { call: 1 }, wallMs());
+    await hold("new", "key_a", snapshotTerms, 48_000n, wallMs());
+    await settle("new", snapshotTerms, { call: 1 }, wallMs());
     expect((await store.auditor.audit()).findings).toEqual([]);
   });
 });
@@ -334,20 +334,20 @@ async function copyWithEverything(): Promise<string> {
   const path = copy();
   const store = openSqliteStore({ path });
   await store.ledger.beginRun(startMs + day);
-  await callsOn(store).hold("tasked", "key_a", snapshot, 48_000n, startMs + day);
+  await callsOn(store).hold("tasked", "key_a", snapshotTerms, 48_000n, startMs + day);
   const held = {
     accountId: "acc_a",
     keyId: "key_a",
     operationId: "financial.metrics.snapshot",
     model: undefined,
-    terms: snapshot,
+    terms: snapshotTerms,
     amountMicros: 48_000n,
     multiplierPpm: 1_000_000n,
     budget: undefined,
   } as const;
   const again = { ...held, callId: "claimed_again", createdAtMs: startMs + day, idempotency: claim };
   expect(await store.ledger.hold(again)).toEqual({ kind: "held" });
-  await callsOn(store).settle("claimed_again", snapshot, { call: 1 }, startMs + day);
+  await callsOn(store).settle("claimed_again", snapshotTerms, { call: 1 }, startMs + day);
   await store.close();
   const file = openRaw(path);
   for (const statement of oneOfEach) file.run(statement);

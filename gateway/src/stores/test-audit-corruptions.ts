@@ -1,6 +1,6 @@
 // For tests of the audit: what somebody at the store could do to the audited books, and whom a finding must name.
 
-import { chat, day, minute, rerank, snapshot, startMs } from "./test-audited-books.ts";
+import { chatTerms, day, minute, rerank, snapshotTerms, startMs } from "./test-audited-books.ts";
 import { bucketFigures } from "./usage-buckets.ts";
 
 export interface Corruption {
@@ -348,18 +348,18 @@ export const corruptions: readonly Corruption[] = [
   },
   {
     name: "a price edited",
-    sql: [`UPDATE price SET unit_prices = '{"call":"1"}' WHERE version = '${snapshot.version}'`],
-    subject: snapshot.version,
+    sql: [`UPDATE price SET unit_prices = '{"call":"1"}' WHERE version = '${snapshotTerms.version}'`],
+    subject: snapshotTerms.version,
   },
   {
     name: "a price that is not JSON",
-    sql: [`UPDATE price SET unit_prices = 'free' WHERE version = '${chat.version}'`],
-    subject: chat.version,
+    sql: [`UPDATE price SET unit_prices = 'free' WHERE version = '${chatTerms.version}'`],
+    subject: chatTerms.version,
   },
   {
     name: "a price that is no number",
-    sql: [`UPDATE price SET unit_prices = '{"call":"0.5"}' WHERE version = '${snapshot.version}'`],
-    subject: snapshot.version,
+    sql: [`UPDATE price SET unit_prices = '{"call":"0.5"}' WHERE version = '${snapshotTerms.version}'`],
+    subject: snapshotTerms.version,
   },
   {
     name: "a price given to another operation",

@@ -7,13 +7,13 @@ import type { Quantities } from "../prices/quantities.ts";
 import { createTerms, valuePico, type Terms } from "../prices/terms.ts";
 
 export const rerank = createTerms("rerank.create", "ranker", { input_tokens: 50_000n });
-export const chat = createTerms("chat.completions.create", "talker", {
+export const chatTerms = createTerms("chat.completions.create", "talker", {
   input_tokens: 2_500_000n,
   cache_read_tokens: 250_000n,
   cache_write_1h_tokens: 5_000_001n,
   output_tokens: 10_000_000n,
 });
-export const snapshot = createTerms("financial.metrics.snapshot", undefined, { call: 48_000_000_000n });
+export const snapshotTerms = createTerms("financial.metrics.snapshot", undefined, { call: 48_000_000_000n });
 
 export const minute = 60_000;
 export const day = 86_400_000;
@@ -78,8 +78,8 @@ export async function keepBooks(openStore: () => Promise<Store>): Promise<void> 
 
   await store.ledger.recordPrices([
     { operationId: "rerank.create", model: "ranker", terms: rerank },
-    { operationId: "chat.completions.create", model: "talker", terms: chat },
-    { operationId: "financial.metrics.snapshot", model: undefined, terms: snapshot },
+    { operationId: "chat.completions.create", model: "talker", terms: chatTerms },
+    { operationId: "financial.metrics.snapshot", model: undefined, terms: snapshotTerms },
   ]);
   await store.ledger.beginRun(startMs);
   const { hold, settle, release } = callsOn(store);
@@ -94,33 +94,33 @@ export async function keepBooks(openStore: () => Promise<Store>): Promise<void> 
       await settle(`rank_b${n}`, rerank, { input_tokens: 1 }, startMs + n * 5_000);
     }),
   );
-  await hold("chat_1", "key_a", chat, 90_000n);
+  await hold("chat_1", "key_a", chatTerms, 90_000n);
   await settle(
     "chat_1",
-    chat,
+    chatTerms,
     { input_tokens: 1_001, cache_read_tokens: 77, output_tokens: 333 },
     startMs + minute,
   );
-  await hold("chat_2", "key_a", chat, 90_000n);
-  await settle("chat_2", chat, { cache_write_1h_tokens: 13, output_tokens: 400 }, startMs + minute + 1);
-  await hold("snap_1", "key_day", snapshot, 48_000n);
-  await settle("snap_1", snapshot, { call: 1 }, startMs + 10);
-  await hold("snap_2", "key_day", snapshot, 48_000n, startMs + day);
-  await settle("snap_2", snapshot, { call: 1 }, startMs + day);
-  await hold("above", "key_b", chat, 1_000n);
-  await settle("above", chat, { output_tokens: 250 }, startMs + 2 * minute);
-  await hold("refused", "key_a", snapshot, 48_000n);
+  await hold("chat_2", "key_a", chatTerms, 90_000n);
+  await settle("chat_2", chatTerms, { cache_write_1h_tokens: 13, output_tokens: 400 }, startMs + minute + 1);
+  await hold("snap_1", "key_day", snapshotTerms, 48_000n);
+  await settle("snap_1", snapshotTerms, { call: 1 }, startMs + 10);
+  await hold("snap_2", "key_day", snapshotTerms, 48_000n, startMs + day);
+  await settle("snap_2", snapshotTerms, { call: 1 }, startMs + day);
+  await hold("above", "key_b", chatTerms, 1_000n);
+  await settle("above", chatTerms, { output_tokens: 250 }, startMs + 2 * minute);
+  await hold("refused", "key_a", snapshotTerms, 48_000n);
   await release("refused", startMs + 3 * minute);
-  await hold("refused_day", "key_day", snapshot, 48_000n);
+  await hold("refused_day", "key_day", snapshotTerms, 48_000n);
   await release("refused_day", startMs + 3 * minute);
-  await hold("lost", "key_b", snapshot, 48_000n);
+  await hold("lost", "key_b", snapshotTerms, 48_000n);
   await store.close();
 
   // A second run: the call the first one left open is given back, and two are under way when we look.
   const again = await openStore();
   await again.ledger.beginRun(startMs + day);
-  await callsOn(again).hold("open", "key_a", snapshot, 48_000n, startMs + day);
-  await callsOn(again).hold("open_day", "key_day", snapshot, 48_000n, startMs + day);
+  await callsOn(again).hold("open", "key_a", snapshotTerms, 48_000n, startMs + day);
+  await callsOn(again).hold("open_day", "key_day", snapshotTerms, 48_000n, startMs + day);
   again.ledger.markDispatched("open_day", startMs + day);
   await again.close();
 }
@@ -133,7 +133,7 @@ export function callsOn(store: Store) {
       const [operationId, model] =
         terms === rerank
           ? (["rerank.create", "ranker"] as const)
-          : terms === chat
+          : terms === chatTerms
             ? (["chat.completions.create", "talker"] as const)
             : (["financial.metrics.snapshot", undefined] as const);
       const held = await store.ledger.hold({
