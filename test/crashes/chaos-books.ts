@@ -4,7 +4,8 @@ import type { Client } from "../../client/src/client.ts";
 import type { Receipt } from "../../client/src/operations.ts";
 import type { Report } from "./chaos-calls.ts";
 import type { ChaosProxy } from "./chaos-proxy.ts";
-import { leftoversOf, type Installation } from "./kill-loop.ts";
+import { leftoversOf } from "./compare-books.ts";
+import type { Installation } from "./installation.ts";
 
 export interface ChaosReport {
   readonly seed: number;

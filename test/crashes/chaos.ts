@@ -7,7 +7,7 @@ import { createClient } from "../../client/src/client.ts";
 import { compareBooks, figures, type ChaosReport } from "./chaos-books.ts";
 import { openChaosProxy } from "./chaos-proxy.ts";
 import { makeCall, type Report } from "./chaos-calls.ts";
-import { openInstallation, type Installation } from "./kill-loop.ts";
+import { openInstallation, type Installation } from "./installation.ts";
 import type { GatewayProcess } from "../support/gateway-process.ts";
 import { until } from "../support/until.ts";
 

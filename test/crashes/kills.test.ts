@@ -6,15 +6,10 @@ import { migrate, schemaVersion, versionOf } from "../../gateway/src/stores/sqli
 import { takeServerLock } from "../../gateway/src/stores/sqlite/file/server-lock.ts";
 import { openGatewayProcess } from "../support/gateway-process.ts";
 import { takeWriteLock } from "../support/write-lock.ts";
-import {
-  bookedCalls,
-  leftoversOf,
-  openInstallation,
-  runKillLoop,
-  sentTwiceOrNever,
-  startLoad,
-  type Installation,
-} from "./kill-loop.ts";
+import { bookedCalls, leftoversOf, sentTwiceOrNever } from "./compare-books.ts";
+import { openInstallation, type Installation } from "./installation.ts";
+import { runKillLoop } from "./kill-loop.ts";
+import { startLoad } from "./load.ts";
 
 let installation: Installation | undefined;
 afterEach(async () => {

@@ -4,7 +4,7 @@
 import { expect, test } from "bun:test";
 import type { TestAccount } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
-import { startLoad } from "./kill-loop.ts";
+import { startLoad } from "./load.ts";
 import { openRealNodes, storePassword, untilNothingHeld, type RealNode } from "../support/real-nodes.ts";
 import { startPrivatePostgres } from "../services/postgres.ts";
 import { redisForTests } from "../services/redis.ts";

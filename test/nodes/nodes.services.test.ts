@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Receipt } from "../../client/src/operations.ts";
 import type { TestAccount } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
-import { send, startLoad } from "../crashes/kill-loop.ts";
+import { send, startLoad } from "../crashes/load.ts";
 import {
   openRealNodes,
   storePassword,
