@@ -196,21 +196,21 @@ export const mutants = [
     file: "gateway/src/doors/mcp/tools/batch-tool.ts",
     find: "const once = onceName(given, visit, approval);",
     replace: "const once = visit.onceAs;",
-    tests: ["test/agents/agent-approval.test.ts"],
+    tests: ["test/agents/batch-approval.test.ts"],
   },
   {
     name: "a batch of which only a cheap call ran is told to ask for all of it again",
     file: "gateway/src/doors/mcp/tools/batch-tool.ts",
     find: "if (await ledger.findEarlier(accountId, claim, clock.wallMs())) return true;",
     replace: "",
-    tests: ["test/agents/agent-approval.test.ts"],
+    tests: ["test/agents/batch-approval.test.ts"],
   },
   {
     name: "a batch whose approval does not do pays for its cheap calls first",
     file: "gateway/src/doors/mcp/tools/batch-tool.ts",
     find: "if (unapproved) return nothingRan(given, unapproved);",
     replace: "",
-    tests: ["test/agents/agent-approval.test.ts"],
+    tests: ["test/agents/batch-approval.test.ts"],
   },
   {
     name: "a client that was to open a page answers for its person",
@@ -224,7 +224,7 @@ export const mutants = [
     file: "gateway/src/doors/mcp/tools/batch-tool.ts",
     find: "if (unpayable) return nothingRan(given, unpayable);",
     replace: "",
-    tests: ["test/agents/agent-approval.test.ts"],
+    tests: ["test/agents/batch-approval.test.ts"],
   },
   {
     name: "agents are told a usual price above the most that is charged",

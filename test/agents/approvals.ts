@@ -28,13 +28,17 @@ export interface Handle {
   readonly url: string;
 }
 
-/** To be called once in a file of tests; the books are audited after the last of them. */
+/** How approvals, sealed states and credentials look. */
+export const secretForms = [/apr_[0-9a-f-]{36}/, /v1\.[\w-]{40,}\.[\w-]{40,}/, /tg[a-z]_[0-9A-Za-z]{20}/];
+
+/** To be called once in a file of tests; after the last of them the books are audited and the log searched for secrets. */
 export async function useApprovals() {
   const gateway = await openTestGateway({ config });
   const account = useFreshAccount(gateway, { creditUsd });
   const mcp = `${gateway.url}/mcp`;
   afterAll(async () => {
     expect(await gateway.audit()).toEqual([]);
+    for (const form of secretForms) expect(gateway.logged.join("\n")).not.toMatch(form);
     await gateway.close();
   });
 
