@@ -456,7 +456,7 @@ export const mutants = [
     file: "gateway/src/upstreams/exchanges/openai-responses.ts",
     find: 'error: { type: "server_error", ...error },',
     replace: "",
-    tests: ["test/models/official-clients.test.ts"],
+    tests: ["test/models/official-client-failures.test.ts"],
   },
   {
     name: "a response that failed with an empty message in it is charged",
