@@ -16,6 +16,13 @@ export const mutants = [
     tests: ["test/tasks/task-verdicts.test.ts"],
   },
   {
+    name: "a video of less than half a second is free",
+    file: "gateway/src/tasks/task-rules.ts",
+    find: "Math.max(1, Math.round(durationSeconds + inputSeconds))",
+    replace: "Math.round(durationSeconds + inputSeconds)",
+    tests: ["gateway/src/tasks/task-rules.test.ts"],
+  },
+  {
     name: "a failed task is charged",
     file: "gateway/src/tasks/task-rules.ts",
     find: 'case "FAILED":\n      return end(task, { state: report.status, report, used: undefined }, asked);',

@@ -75,6 +75,9 @@ describe("a vendor's answer", () => {
     expect(used({ output_video_duration: 5.04, SR: 720 })).toMatchObject({
       used: { used: { second_720p: 5 } },
     });
+    expect(used({ output_video_duration: 0.4, SR: 720 })).toMatchObject({
+      used: { used: { second_720p: 1 } },
+    });
     expect(used({ output_video_duration: 4, SR: 540 })).toMatchObject({ used: { used: { second_720p: 4 } } });
     expect(used({ output_video_duration: 0, SR: 720 })).toMatchObject({ used: { used: { second_720p: 0 } } });
     for (const odd of [undefined, {}, { output_video_duration: -1 }, { output_video_duration: 1e30 }]) {

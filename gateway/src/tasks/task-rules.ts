@@ -113,11 +113,11 @@ function usedByCanceled(task: Task, report: TaskState): Used | undefined {
 }
 
 /**
- * Seconds are sold whole; a fraction goes to the nearest. Those of the videos that were looked at count like those that
- * were made, and not at all where nothing was.
+ * Seconds are sold whole: the nearest number of them, because vendors tell 5.04 of a video of 5, and at least one. Those of
+ * the videos that were looked at count like those that were made, and not at all where nothing was.
  */
 const wholeSeconds = ({ durationSeconds = 0, inputSeconds = 0 }: TaskState): number =>
-  durationSeconds === 0 ? 0 : Math.round(durationSeconds + inputSeconds);
+  durationSeconds === 0 ? 0 : Math.max(1, Math.round(durationSeconds + inputSeconds));
 
 /** Nobody asks more often than this about one task, however many are curious. */
 export const pollPauseMs = 3_000;
