@@ -103,7 +103,7 @@ export const videoSynthesisCreate = defineOperation({
   // The vendor looks at pictures in the body before it gives an id, and a call that is given up stays held for a day.
   firstByteTimeoutMs: 120_000,
   notes:
-    "What the video can cost is held until its task has ended, and charged once, by the seconds and resolution that were made; where the vendor bills the videos that `input` refers to, their seconds count too. The same `Idempotency-Key` and body answer again with the same task.",
+    "What the video can cost is held until its task has ended, and charged once, by the seconds and resolution that were made (the nearest whole number of seconds, at least one); where the vendor bills the videos that `input` refers to, their seconds count too. The same `Idempotency-Key` and body answer again with the same task.",
   response: newTask,
   example: {
     headers: { "X-{provider}-Async": "enable" },

@@ -164,6 +164,11 @@ export const model = z
       .describe(
         `The highest limit of output that its vendor takes. ${ofOwnModels} Null of models that do not converse.`,
       ),
+    default_output_tokens: count
+      .nullable()
+      .describe(
+        "The limit that is sent, and held for, when a caller sets none. Null of models that do not converse.",
+      ),
     context_tokens: count
       .nullable()
       .describe(

@@ -400,9 +400,9 @@ export interface Inputs {
   };
   /**
    * Begins to make a video from a description; the answer is a task to ask about until it has ended. What the video
-   * can cost is held until its task has ended, and charged once, by the seconds and resolution that were made;
-   * where the vendor bills the videos that `input` refers to, their seconds count too. The same `Idempotency-Key`
-   * and body answer again with the same task.
+   * can cost is held until its task has ended, and charged once, by the seconds and resolution that were made (the
+   * nearest whole number of seconds, at least one); where the vendor bills the videos that `input` refers to, their
+   * seconds count too. The same `Idempotency-Key` and body answer again with the same task.
    */
   readonly "video.synthesis.create": {
     readonly model: string;
@@ -563,10 +563,14 @@ export interface CostEstimate {
   readonly estimated_at: string;
   /** The version of the price of this operation and model. */
   readonly price_version: string;
+  /** What the account's plan multiplies list prices by. */
+  readonly plan_multiplier: string;
   readonly breakdown: readonly {
     readonly unit: string;
     readonly quantity: number;
+    /** The list price of one unit. */
     readonly unit_price_usd: string;
+    /** After the plan's multiplier; the lines add up to the estimate. */
     readonly cost_micros_usd: number;
   }[];
 }
@@ -804,6 +808,8 @@ export interface Model {
    * for a caller who sets no limit. Null of models that do not converse.
    */
   readonly max_output_tokens: number | null;
+  /** The limit that is sent, and held for, when a caller sets none. Null of models that do not converse. */
+  readonly default_output_tokens: number | null;
   /** The most a conversation can hold, input and output together; null when nobody wrote it down. */
   readonly context_tokens: number | null;
   /** USD per 1,000,000 tokens, as decimal strings, by price word. */

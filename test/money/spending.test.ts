@@ -101,6 +101,7 @@ interface Quote {
   readonly max_cost_micros_usd: number;
   readonly may_exceed_estimate: boolean;
   readonly price_version: string;
+  readonly breakdown: readonly { readonly cost_micros_usd: number }[];
 }
 
 const quoteOf = async (one: Sold, account: TestAccount): Promise<Quote> => {
@@ -263,6 +264,26 @@ describe("what a call costs", () => {
     expect(await gateway.balance(account)).toEqual({ balance: 2_000_000 - 69_600, held: 0 });
     const quoted = await jsonOf(await gateway.call(account, snapshotPath, { headers: quoting }));
     expect([quoted["estimated_cost_micros_usd"], quoted["max_cost_micros_usd"]]).toEqual([69_600, 69_600]);
+    expect(quoted["plan_multiplier"]).toBe("1.45");
+  });
+
+  test("the lines of a quote add up to its estimate, whatever the plan", async () => {
+    const linesOf = async (account: TestAccount, words: number): Promise<number[]> => {
+      const body = {
+        model: "gpt-4o-mini",
+        max_tokens: 100,
+        messages: [{ role: "user", content: "x".repeat(words) }],
+      };
+      const response = await gateway.post(account, "/v1/chat/completions", body, quoting);
+      const quoted = (await response.json()) as Quote;
+      const lines = quoted.breakdown.map((line) => line.cost_micros_usd);
+      expect(lines.reduce((sum, line) => sum + line)).toBe(quoted.estimated_cost_micros_usd);
+      return lines;
+    };
+    for (const planMultiplierPpm of [1_000_000n, 1_450_000n]) {
+      const account = await gateway.openAccount({ planMultiplierPpm });
+      for (const words of [1, 33, 90, 150]) expect(await linesOf(account, words)).toHaveLength(2);
+    }
   });
 
   test("a quote costs nothing, sends nothing, counts nothing, and names the later hold", async () => {

@@ -24,6 +24,7 @@ export function listModels(offer: Pick<Offer, "operations">, allowed: Allowed = 
         kind: price.modelKind,
         owned_by: model.upstreams[0]?.name ?? "unknown",
         max_output_tokens: price.modelKind === "chat" ? mostOutputTokens(model.facts) : null,
+        default_output_tokens: price.modelKind === "chat" ? model.facts.unaskedOutputTokensMax : null,
         context_tokens: model.facts.contextTokens ?? null,
         ...listPrices(price.kind, model.terms.unitPricesPico),
         price_version: model.terms.version,

@@ -12,12 +12,16 @@ export const costEstimate = z
     may_exceed_estimate: z.boolean(),
     estimated_at: z.iso.datetime(),
     price_version: z.string().describe("The version of the price of this operation and model."),
+    plan_multiplier: z.string().describe("What the account's plan multiplies list prices by."),
     breakdown: z.array(
       z.object({
         unit: z.string(),
         quantity: z.int().min(0),
-        unit_price_usd: z.string(),
-        cost_micros_usd: z.int().min(0),
+        unit_price_usd: z.string().describe("The list price of one unit."),
+        cost_micros_usd: z
+          .int()
+          .min(0)
+          .describe("After the plan's multiplier; the lines add up to the estimate."),
       }),
     ),
   })

@@ -106,6 +106,8 @@ export interface ModelListing {
   readonly kind: ModelKind;
   readonly owned_by: string;
   readonly max_output_tokens: number | null;
+  /** What is asked for, and held for, when a caller sets no limit. */
+  readonly default_output_tokens: number | null;
   readonly context_tokens: number | null;
   /** USD per 1,000,000 tokens, as decimal strings, by price word. */
   readonly price_usd_per_million_tokens: Readonly<Record<string, string>>;

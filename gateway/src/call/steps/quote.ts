@@ -1,7 +1,8 @@
 import type { CostEstimate } from "../../operation/cost-estimate.ts";
-import { priceLines } from "../../prices/terms.ts";
+import { priceLines, type Terms } from "../../prices/terms.ts";
+import type { Quantities } from "../../prices/quantities.ts";
 import { isoTime } from "../../platform/clock.ts";
-import { microsRoundedUp, usdFromPico } from "../../platform/money.ts";
+import { microsRoundedUp, multiplierFromPpm, usdFromPico, type Atto } from "../../platform/money.ts";
 import { jsonAnswer, type Answer } from "../call.ts";
 import type { Gate } from "../gate.ts";
 import type { PricedCall } from "../priced-call.ts";
@@ -24,12 +25,23 @@ export async function quote({ call, operation, price }: PricedCall, gate: Gate):
     may_exceed_estimate: price.atMostMicros > probableMicros,
     estimated_at: isoTime(gate.clock.wallMs()),
     price_version: terms.version,
-    breakdown: priceLines(estimate.expected, terms).map((line) => ({
+    plan_multiplier: multiplierFromPpm(multiplierPpm),
+    breakdown: breakDown(estimate.expected, terms, multiplierPpm),
+  };
+  return jsonAnswer(200, told);
+}
+
+/** Each line is what the whole grows by with it, rounded like the whole; so the lines add up to what is told. */
+function breakDown(expected: Quantities, terms: Terms, multiplierPpm: bigint): CostEstimate["breakdown"] {
+  let soFar: Atto = 0n;
+  return priceLines(expected, terms).map((line) => {
+    const before = soFar;
+    soFar += line.valuePico * multiplierPpm;
+    return {
       unit: line.unit,
       quantity: line.quantity,
       unit_price_usd: usdFromPico(line.unitPricePico),
-      cost_micros_usd: Number(microsRoundedUp(line.valuePico * multiplierPpm)),
-    })),
-  };
-  return jsonAnswer(200, told);
+      cost_micros_usd: Number(microsRoundedUp(soFar) - microsRoundedUp(before)),
+    };
+  });
 }

@@ -32,7 +32,7 @@ export const quotaList = defineCommand({
 export const quotaApprove = defineCommand({
   words: ["quota", "approve"],
   operand: "ID",
-  summary: "approves an application: Growth, or the figures given",
+  summary: "approves an application: Growth, or the figures given; a running server follows within 5 s",
   flags: {
     tier: optional(
       "T",

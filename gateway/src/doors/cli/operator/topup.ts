@@ -8,7 +8,8 @@ import { accountAnswer, knownAccount } from "./account/account.ts";
 
 export const topUp = defineCommand({
   words: ["topup"],
-  summary: "books a payment; the first raises Free to Starter, 500 USD in all raise to Growth",
+  summary:
+    "books a payment; the first raises Free to Starter, 500 USD in all raise to Growth; its limits rise within 5 s",
   flags: {
     account: required("ID", "the account that is paid into"),
     usd: required("X", "what was paid"),

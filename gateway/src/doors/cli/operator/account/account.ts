@@ -85,7 +85,8 @@ export const accountShow = defineCommand({
 export const accountUpdate = defineCommand({
   words: ["account", "update"],
   operand: "ID",
-  summary: "changes an account's name, tier, plan or granted limits, suspends or resumes it",
+  summary:
+    "changes an account's name, tier, plan or granted limits, suspends or resumes it; a running server follows within 5 s",
   flags: {
     name: optional("N", "whose account it is"),
     tier: optional("T", tierHelp),
