@@ -2,7 +2,8 @@
 
 import { fingerprint } from "../seeded.ts";
 import { countTokens, cutToTokens } from "../tokens.ts";
-import type { Conversation, Tool } from "./conversation.ts";
+import type { Conversation, Tool, Turn } from "./conversation.ts";
+import { heardIn } from "./heard.ts";
 import { askedIn, jsonTo, resultsIn, sayTo, thinkAbout } from "./say.ts";
 import { sampleOf } from "./schema-sample.ts";
 
@@ -33,7 +34,8 @@ export interface Call {
 const modelTokensMax = 4096;
 
 /** `index` tells the alternatives of one answer apart. */
-export function replyTo(asked: Conversation, index = 0): Reply {
+export function replyTo(conversation: Conversation, index = 0): Reply {
+  const asked = { ...conversation, turns: heardIn(conversation.turns) };
   const tokensMax = Math.min(asked.tokensMax, modelTokensMax);
   const thoughts = cutToTokens(thinkAbout(asked.turns), Math.min(asked.thinkingTokensMax, tokensMax)).text;
   const thoughtTokens = countTokens(thoughts);
@@ -63,15 +65,26 @@ function speak(asked: Conversation, index: number, tokensMax: number): Spoken {
 /** Every tool the last user message names, or the first one where one must be called. */
 function toolsFor({ tools, toolChoice, parallelCalls, turns }: Conversation): readonly Tool[] {
   if (toolChoice === "none") return [];
-  const allowed = Array.isArray(toolChoice) ? tools.filter(({ name }) => toolChoice.includes(name)) : tools;
-  const asked = askedIn(turns);
-  const named = allowed.filter(isNamedIn(asked));
   // Once the tools have answered, an agent's loop must come to an end.
   if (toolChoice === "auto" && resultsIn(turns).length > 0) return [];
 
-  const chosen = toolChoice === "auto" || named.length > 0 ? named : allowed.slice(0, 1);
+  const allowed = Array.isArray(toolChoice) ? tools.filter(({ name }) => toolChoice.includes(name)) : tools;
+  // Where one must be called even then, the loop ends with the tool that gives the answer.
+  const called = calledIn(turns);
+  const uncalled = allowed.filter(({ name }) => !called.has(name));
+  const open = uncalled.length > 0 ? uncalled : allowed;
+  const named = open.filter(isNamedIn(askedIn(turns)));
+  const chosen = toolChoice === "auto" || named.length > 0 ? named : open.slice(0, 1);
   return parallelCalls ? chosen : chosen.slice(0, 1);
 }
+
+/** Names of the tools that were called for the last user message. */
+const calledIn = (turns: readonly Turn[]): ReadonlySet<string> =>
+  new Set(
+    turns
+      .slice(turns.findLastIndex(({ role }) => role === "user") + 1)
+      .flatMap(({ calls }) => calls.map(({ name }) => name)),
+  );
 
 /**
  * As a word of its own: `get_weather` does not name a tool called `get`. The words are looked up, because to search a long

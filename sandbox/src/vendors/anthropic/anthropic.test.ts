@@ -129,6 +129,30 @@ describe("anthropic messages", () => {
     }
   });
 
+  test("the reminders that Claude Code puts into a turn are not the person's words", async () => {
+    const { ask } = createTestSandbox();
+    const tools = [tool("Bash"), tool("Skill")];
+    const text = (words: string) => ({ type: "text", text: words });
+    const reminder = text(
+      "<system-reminder>\nSkills for use with the Skill tool, Bash too.\n</system-reminder>\n",
+    );
+    const said = async (...turns: readonly object[][]) => {
+      const roles = ["user", "assistant"];
+      const body = { ...base, tools, messages: turns.map((content, n) => ({ role: roles[n % 2], content })) };
+      return at((await ask("POST", path, { body })).json, "content");
+    };
+
+    const greeting = [reminder, text("Say hello."), reminder];
+    expect(await said(greeting)).toMatchObject([{ type: "text", text: containing('"Say hello."') }]);
+    const order = [reminder, text("Use Bash.")];
+    const called = { type: "tool_use", id: "toolu_1", name: "Bash", input: {} };
+    expect(await said(order)).toMatchObject([{ type: "tool_use", name: "Bash" }]);
+    const result = { type: "tool_result", tool_use_id: "toolu_1", content: "hello" };
+    expect(await said(order, [called], [result, reminder])).toMatchObject([
+      { type: "text", text: containing("The tool answered: hello.") },
+    ]);
+  });
+
   test("thinks when told to, signs its thoughts, and takes back only those", async () => {
     const { ask, book } = createTestSandbox();
     const thinking = { type: "enabled", budget_tokens: 1024 };

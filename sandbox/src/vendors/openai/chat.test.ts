@@ -203,6 +203,11 @@ describe("openai chat completions", () => {
     ];
     const { json } = await ask("POST", path, { body: { model: "any", tools: [weather], messages: turns } });
     expect(at(json, "choices", 0, "message", "content")).toContain("18 degrees");
+    const told = [...turns, { role: "system", content: "Be brief." }];
+    const { json: brief } = await ask("POST", path, {
+      body: { model: "any", tools: [weather], messages: told },
+    });
+    expect(at(brief, "choices", 0, "message", "content")).toContain("18 degrees");
 
     const cut = await ask("POST", path, {
       body: { model: "any", tools: [weather], messages, tool_choice: "required", max_tokens: 4 },
@@ -211,6 +216,21 @@ describe("openai chat completions", () => {
       choices: [{ finish_reason: "length" }],
       usage: { completion_tokens: 4 },
     });
+  });
+
+  test("where a tool must be called, those that have answered are called last", async () => {
+    const { ask } = createTestSandbox();
+    const tools = [weather, { type: "function", function: { name: "json", parameters: {} } }];
+    const turns: unknown[] = [{ role: "user", content: "get_weather for Rome" }];
+    const names: unknown[] = [];
+    for (let n = 0; n < 3; n++) {
+      const body = { model: "any", tools, messages: turns, tool_choice: "required" };
+      const message = at((await ask("POST", path, { body })).json, "choices", 0, "message");
+      const call = at(message, "tool_calls", 0);
+      turns.push(message, { role: "tool", tool_call_id: at(call, "id"), content: "18 degrees" });
+      names.push(at(call, "function", "name"));
+    }
+    expect(names).toEqual(["get_weather", "json", "get_weather"]);
   });
 
   test("answers JSON when asked to, also for a schema that refers to itself", async () => {
