@@ -1,11 +1,11 @@
 import { bindNames, type Names } from "../operation/names.ts";
 import type { Operation } from "../operation/operation.ts";
-import { keyHeaders, type Dialect, type ModelDialect } from "../platform/dialect.ts";
+import { keyHeaders, type ErrorDialect, type ModelDialect } from "../platform/dialect.ts";
 
 /** What the clients of a path expect beside its answers. */
 export interface Conventions {
   /** In whose words they are refused. */
-  readonly dialect: Dialect;
+  readonly dialect: ErrorDialect;
   /** Whether a 400 tells nothing but a message. */
   readonly messageOnly400: boolean;
   /** Where their key may come, beside a bearer. */
