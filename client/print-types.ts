@@ -50,8 +50,8 @@ function markLoose({
 }
 
 /**
- * The type of members without a name here. Whoever reads them must look first. Whoever hands them in may have a type of
- * their own for the whole, and the compiler lets an `interface` through to no other word than `any`.
+ * The type of members without a name here. Whoever reads them must look first: `unknown`. Whoever hands them in may have
+ * an `interface` of their own, which the compiler takes for such an object only where the members are `any`.
  */
 type Further = "unknown" | "any";
 

@@ -3,7 +3,7 @@ import type { Arguments, Names, OperationFacts } from "./operation-facts.ts";
 import type { OutgoingCall } from "./transport.ts";
 
 export interface CallOptions {
-  /** Above this the call is refused and nothing is spent. A decimal such as "0.01"; fractions of a micro-USD count down. */
+  /** Above this the call is refused and nothing is spent. A decimal such as "0.01"; fractions of a micro-USD are rounded down. */
   readonly maxPriceUsd?: string | number | undefined;
   /** One is made for each call and kept over its retries; give your own to make a call once across restarts. */
   readonly idempotencyKey?: string | undefined;
@@ -71,7 +71,7 @@ const usualQuery = ({ streams, inQuery }: OperationFacts<object>, { alt }: Argum
 const isPlaceholder = (name: string, names: Names): name is Exclude<keyof Names, "provider"> =>
   name !== "provider" && Object.hasOwn(names, name);
 
-/** What would be taken for a step to another address is none of this operation's. */
+/** `.` and `..` would lead to another address than this operation's. */
 function segmentOf(name: string, value: unknown): string {
   const text = asText(name, value);
   if (text === "." || text === "..")
@@ -89,7 +89,7 @@ function asText(name: string, value: unknown): string {
   throw misuse("missing_argument", `"${name}" is part of the address and must be a text or a number.`);
 }
 
-/** Numbers beyond JSON (1n) and what contains itself. */
+/** JSON has no form for a bigint, nor for an object that contains itself. */
 function bodyOf(entries: readonly (readonly [string, unknown])[]): string {
   try {
     return JSON.stringify(Object.fromEntries(entries));

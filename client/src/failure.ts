@@ -50,7 +50,7 @@ function ownMessage(kind: ErrorKind, moneyMoved: MoneyMoved, cause: unknown): st
   return messages[kind];
 }
 
-/** Where the gateway said nothing itself, or what it said last is not what matters. */
+/** For kinds of which the gateway says nothing itself, or where its last word is not what matters. */
 const messages: Partial<Record<ErrorKind, string>> = {
   connection: "No whole answer came from the gateway.",
   answer_lost: "The call was made and charged, but its answer was lost; its receipt says what it cost.",
@@ -58,7 +58,7 @@ const messages: Partial<Record<ErrorKind, string>> = {
   malformed_answer: "The answer is not what was asked for, or not what it says it is.",
 };
 
-/** Vendors have many places for why they refuse; where none that is known has it, it stands somewhere in the body. */
+/** Vendors put their reason in many places. Where none that we know has it, the body is shown as it came. */
 function asItCame(status: number, body: unknown): string {
   const written = typeof body === "string" ? body : JSON.stringify(body);
   const line = written.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();

@@ -1,5 +1,6 @@
 export { createClient } from "./client.ts";
-export type { Client, LinkStart, Quote, Result } from "./client.ts";
+export type { Result } from "./calls.ts";
+export type { Client, LinkStart, Quote } from "./client.ts";
 export type { ClientOptions } from "./create-transport.ts";
 export type { CallOptions } from "./build-call.ts";
 export { isTollgateError, TollgateError } from "./errors.ts";

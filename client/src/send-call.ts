@@ -42,7 +42,7 @@ export async function sendCall<Value>(
 export const readWhole: Reader<Answer> = (response, { headerWord, clock }) =>
   readAnswer(response, headerWord, clock.nowMs());
 
-/** A stream is handed on as it begins. An answer that is none is read here, where one that breaks off is looked up. */
+/** A stream is handed on as it begins. Any other answer is read here, so that one that breaks off is looked up. */
 export const readStreamOrWhole: Reader<{ readonly stream: Response } | { readonly whole: Answer }> = async (
   response,
   transport,
@@ -85,7 +85,7 @@ type Next =
   | { readonly kind: "end"; readonly error: TollgateError }
   /** `doubted`: an attempt before may have arrived after all, so giving up needs another look. */
   | { readonly kind: "again"; readonly doubted: boolean }
-  /** Nothing left, and nothing would the next time; what an attempt before did is another matter. */
+  /** Nothing was sent, and nothing would be the next time; an earlier attempt may still have arrived. */
   | { readonly kind: "give_up"; readonly doubted: false };
 
 async function whatNext(failure: Failure, transport: Transport, patience: Patience): Promise<Next> {
@@ -163,7 +163,7 @@ async function stopped(failure: Failure, answer: Answer, transport: Transport): 
   return outcome ? errorOf(failure, paidBy(outcome)) : inDoubt(failure);
 }
 
-/** The key's request has ended. Where an attempt of ours went before, it was that one, free or not, and its answer is gone. */
+/** The request of this key has ended. If we sent it before, that attempt was it, and its answer is gone. */
 function madeBefore(failure: Failure, { body }: Answer): TollgateError {
   const { requestId, chargedMicrosUsd = 0, failed = false } = readOriginal(body);
   return errorOf(failure, {
