@@ -37,6 +37,7 @@ test("the client's type of a quote has every member of the gateway's", () => {
     may_exceed_estimate: true,
     estimated_at: true,
     price_version: true,
+    plan_multiplier: true,
     breakdown: true,
   } satisfies Readonly<Record<keyof Quote, true>>;
   expect(Object.keys(members)).toEqual(Object.keys(costEstimate.shape));

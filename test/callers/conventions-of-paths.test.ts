@@ -156,7 +156,7 @@ describe.each([
 });
 
 describe("an operation of the operator's own", () => {
-  const define = JSON.stringify(join(projectFolder, "gateway/src/operation/define-operation.ts"));
+  const kit = JSON.stringify(join(projectFolder, "gateway/src/for-catalogues.ts"));
   const operation = (name: string, members: string): string => `
     export const ${name} = defineOperation({
       id: "own.${name}", title: "Own", summary: "One's own.", category: "data", method: "GET",
@@ -164,7 +164,7 @@ describe("an operation of the operator's own", () => {
       servedBy: { financialdatasets: { exchange: "forward_query", path: "/financial-metrics/snapshot" } },
     });`;
   const definitions = [
-    `import { defineOperation, fixed, z } from ${define};`,
+    `import { defineOperation, fixed, z } from ${kit};`,
     operation("speech", 'path: "/v1/audio/speech", dialects: ["openai"], dialectsUnder: "/v1/audio/"'),
     operation("voices", 'path: "/v1/audio/voices/{id}", params: { id: "" }, dialects: ["anthropic"]'),
     operation("short", 'path: "/apis/v1/short", shapeOf400: "message_only"'),

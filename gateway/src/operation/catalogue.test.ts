@@ -2,9 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import * as kit from "../for-catalogues.ts";
 import { loadCatalogue } from "./catalogue.ts";
-import * as earlierKit from "./define-operation.ts";
 import { isSold } from "./operation.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tollgate-catalogue-"));
@@ -38,31 +36,6 @@ test("a file that could not be loaded is read again once it is mended", async ()
     expect(await idsNow().catch(() => "refused")).toBe("refused");
     write("own.ts", model(`mended-${at}`));
     expect(await idsNow()).toEqual([`mended-${at}`]);
-  }
-});
-
-test("a file of one's own finds at the earlier place what it imported from there", () => {
-  const names = [
-    "DecidingNames",
-    "contextTokensMax",
-    "defineOperation",
-    "fixed",
-    "free",
-    "idempotencyKeyPattern",
-    "idempotencyKeyRule",
-    "isJsonObject",
-    "refuse",
-    "refuseEarlier",
-    "reportDaysMax",
-    "secondsPerDay",
-    "typeByName",
-    "z",
-  ];
-  const then: Readonly<Record<string, unknown>> = earlierKit;
-  const now: Readonly<Record<string, unknown>> = kit;
-  for (const name of names) {
-    expect(then[name]).toBeDefined();
-    expect(then[name]).toBe(now[name]);
   }
 });
 

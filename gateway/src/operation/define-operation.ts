@@ -43,16 +43,3 @@ const defined = new WeakSet<object>();
 /** True for what `defineOperation` made; the catalogue loader asks it of every export it finds. */
 export const isOperation = (value: unknown): value is Operation =>
   typeof value === "object" && value !== null && defined.has(value);
-
-// Operators' own folders imported all of this from here before `for-catalogues.ts` was the way in. They go on working.
-export { z } from "zod";
-export { fixed, free } from "./price.ts";
-export { typeByName } from "./type-by-name.ts";
-export { contextTokensMax } from "../prices/quantities.ts";
-export { reportDaysMax } from "../usage/usage-report.ts";
-export { idempotencyKeyPattern, idempotencyKeyRule } from "../ledger/idempotency-key.ts";
-export { refuseEarlier } from "../ledger/refuse-earlier.ts";
-export { DecidingNames } from "../platform/deciding-names.ts";
-export { isJsonObject } from "../platform/json.ts";
-export { secondsPerDay } from "../platform/utc-day.ts";
-export { refuse } from "../platform/refusals.ts";
