@@ -5,13 +5,12 @@ import { describe, expect, test } from "bun:test";
 import { errorOf, openOldClient, useTool } from "./agent-client.ts";
 import { videoOrder } from "./agent-purchases.ts";
 import { cheap, config, creditUsd, dear, type Handle, secretForms, useApprovals, yes } from "./approvals.ts";
-import { video } from "../tasks/task-caller.ts";
 import type { Store } from "../../gateway/src/store/store.ts";
 import { InDoubt } from "../../gateway/src/ledger/store-errors.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 import { signInWith } from "../sign-in/oauth-person.ts";
-import { snapshotMicros, snapshotPath, tagMicros } from "../support/purchases.ts";
+import { snapshotMicros, snapshotPath } from "../support/purchases.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 
 const { gateway, account, mcp, spent, askElsewhere, decide, askInForm, answerForm } = await useApprovals();
