@@ -140,14 +140,14 @@ export const mutants = [
     file: "gateway/src/call/steps/take-turn.ts",
     find: 'taken.kind === "taken" || !candidates.endSparing() ? taken',
     replace: "taken ? taken",
-    tests: ["test/upstreams/upstream-pauses.test.ts"],
+    tests: ["test/upstreams/calls-while-upstreams-rest.test.ts"],
   },
   {
     name: "an upstream that asks to wait is asked on as if we had only guessed that it fails",
     file: "gateway/src/call/steps/take-turn.ts",
     find: "if (gate.health.waitFor(upstream.name).guessed === true) candidates.spare(prepared);",
     replace: "candidates.spare(prepared);",
-    tests: ["test/upstreams/upstream-pauses.test.ts"],
+    tests: ["test/upstreams/calls-while-upstreams-rest.test.ts"],
   },
   {
     name: "a stream whose caller left is never settled",
@@ -245,7 +245,7 @@ export const mutants = [
     file: "gateway/src/call/refusals/refuse-paused.ts",
     find: "const retryable = outOfCredit !== true;",
     replace: "const retryable = true;",
-    tests: ["test/upstreams/upstream-pauses.test.ts"],
+    tests: ["test/upstreams/calls-while-upstreams-rest.test.ts"],
   },
   {
     name: "a member in other letters reaches the vendor",

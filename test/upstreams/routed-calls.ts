@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeEach, expect } from "bun:test";
 import { chat, snapshotMicros, snapshotPath } from "../support/purchases.ts";
 import type { TestAccount, TestGateway } from "../support/test-gateway.ts";
-import { openTwoUpstreams, type FinancialDouble, type OpenAiDouble } from "./two-upstreams.ts";
+import { type FinancialDouble, type OpenAiDouble, openTwoUpstreams, callSnapshot } from "./two-upstreams.ts";
 
 export const chatMicros = 8 * 2.5 + 2 * 10;
 /** The same, as each of the interfaces of OpenAI's would say it. */
@@ -72,5 +72,16 @@ export async function useRoutedCalls() {
     },
   ];
 
-  return { ...upstreams, gateway, shapes };
+  /** Calls for data, one after the other: the statuses of their answers. */
+  const rounds = async (account: TestAccount, count: number, at = gateway): Promise<number[]> => {
+    const statuses: number[] = [];
+    for (let call = 0; call < count; call++) statuses.push((await callSnapshot(account, at)).status);
+    return statuses;
+  };
+  /** How often each of the two was asked for data. */
+  const asked = (): number[] => [financial.a.requests.length, financial.b.requests.length];
+  const since = (before: readonly number[]): number[] =>
+    asked().map((count, index) => count - (before[index] ?? 0));
+
+  return { ...upstreams, gateway, shapes, rounds, asked, since };
 }
