@@ -152,8 +152,8 @@ export const mutants = [
   {
     name: "a stream whose caller left is never settled",
     file: "gateway/src/call/steps/stream-answer.ts",
-    find: "      this.#relay.leave();\n    }\n    await this.#end();\n",
-    replace: "      this.#relay.leave();\n    }\n",
+    find: "      this.relay.leave();\n    }\n    await this.#end();\n",
+    replace: "      this.relay.leave();\n    }\n",
     tests: ["test/streams/callers-who-leave.test.ts"],
   },
   {
@@ -187,7 +187,7 @@ export const mutants = [
   {
     name: "a caller who does not read fills the memory",
     file: "gateway/src/call/steps/stream-answer.ts",
-    find: "    this.#isBehind = true;\n    this.#relay.pause();\n",
+    find: "    this.#isBehind = true;\n    this.relay.pause();\n",
     replace: "    this.#isBehind = true;\n",
     tests: ["test/streams/streaming-program.test.ts"],
   },
@@ -319,7 +319,7 @@ export const mutants = [
   },
   {
     name: "an upstream that has no credit for its streams gets every one of them",
-    file: "gateway/src/call/steps/stream-answer.ts",
+    file: "gateway/src/call/news/stream-end.ts",
     find: "refused ? verdictOf(refused) : verdictOfStream(end)",
     replace: "verdictOfStream(end)",
     tests: ["test/upstreams/upstream-news.test.ts"],

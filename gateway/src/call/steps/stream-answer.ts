@@ -1,15 +1,13 @@
 import type { StreamRelay, StreamTaker } from "../../operation/stream-relay.ts";
 import type { Deadline, Waiting } from "../../platform/deadlines.ts";
-import { callerLeft, callerStalled, gatewayStopped, type AttemptOutcome } from "../../ledger/call-record.ts";
 import { streamWords, type StreamWords } from "../../platform/dialect-words.ts";
 import { describeError } from "../../platform/log.ts";
 import type { PacedBody, Reader } from "../../platform/paced-body.ts";
-import { verdictOf, verdictOfStream, type StreamEnd } from "../../routing/verdict.ts";
 import type { Answer } from "../call.ts";
 import type { AttemptedStream } from "./forward.ts";
 import type { Gate } from "../gate.ts";
 import { logCall } from "../news/log-call.ts";
-import { countAttempt, logRejection } from "../news/note-attempt.ts";
+import { attemptedToItsEnd, judgeUpstream, type SeenStream } from "../news/stream-end.ts";
 import { deliveredSoFar, meterStream } from "./meter.ts";
 import type { BookedCall } from "../priced-call.ts";
 import { settleStream } from "./settle.ts";
@@ -42,13 +40,16 @@ export function streamAnswer(
 }
 
 /** A class, because thousands may be open at once, and every piece of each comes through here. */
-class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
+class StreamedAnswer implements PacedBody, StreamTaker, Waiting, SeenStream {
   /** Resolves when the end is booked. */
   readonly ended: Promise<void>;
+  readonly relay: StreamRelay;
+  callerLeft = false;
+  leftEarly = false;
+  callerStalled = false;
 
   readonly #booked: BookedCall;
   readonly #attempted: AttemptedStream;
-  readonly #relay: StreamRelay;
   readonly #share: Share;
   readonly #gate: Gate;
   readonly #running: () => void;
@@ -57,9 +58,6 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   /** The upstream's stream has ended, or nobody reads it any more. */
   readonly #over = Promise.withResolvers<void>();
   #caller: Reader | undefined;
-  #callerLeft = false;
-  /** It left before all of the answer had come; many close once they have what they wanted. */
-  #leftEarly = false;
   #hasStarted = false;
   #ending: Promise<string> | undefined;
   #beat: Deadline | undefined;
@@ -67,15 +65,13 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   /** The next note is made once this much is delivered: the first piece is noted at once. */
   #noteFrom = 1;
   #isBehind = false;
-  /** The caller kept the upstream waiting for long, or until the end: if it broke off, that may be the caller's doing. */
-  #callerStalled = false;
   #silentBeats = 0;
   #isTold = false;
 
   constructor(booked: BookedCall, attempted: AttemptedStream, share: Share, gate: Gate) {
     this.#booked = booked;
     this.#attempted = attempted;
-    this.#relay = attempted.exchanged.relay;
+    this.relay = attempted.exchanged.relay;
     this.#share = share;
     this.#gate = gate;
     this.#running = gate.begin();
@@ -86,7 +82,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
 
   async write(reader: Reader): Promise<void> {
     // The stream is already read to its end without anybody to pass it on to.
-    if (this.#callerLeft) return;
+    if (this.callerLeft) return;
     try {
       this.#caller = reader;
       this.#beat = this.#gate.deadlines.set(beatMs, this);
@@ -97,7 +93,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
       this.#goOnWithoutCaller();
     }
     await this.#over.promise;
-    if (this.#callerLeft) return;
+    if (this.callerLeft) return;
     const comment = await this.#end();
     if (comment === "" || !this.#words().takesComments) return;
     try {
@@ -111,11 +107,11 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
     this.#hasPassed = true;
     const behind = this.#send(piece);
     if (behind) this.#waitFor(behind);
-    if (this.#relay.delivered >= this.#noteFrom) this.#noteProgress();
+    if (this.relay.delivered >= this.#noteFrom) this.#noteProgress();
   }
 
   onEnd(): void {
-    this.#callerStalled ||= this.#isBehind;
+    this.callerStalled ||= this.#isBehind;
     this.#upstreamEnded.resolve();
     this.#over.resolve();
   }
@@ -125,14 +121,14 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   }
 
   #goOnWithoutCaller(): void {
-    if (this.#callerLeft) return;
-    this.#callerLeft = true;
-    this.#leftEarly = !this.#relay.read().complete;
+    if (this.callerLeft) return;
+    this.callerLeft = true;
+    this.leftEarly = !this.relay.read().complete;
     this.#caller = undefined;
     this.#over.resolve();
     // Its end is being booked already: nothing is left to read or to note.
     if (this.#ending) return;
-    this.#relay.pause();
+    this.relay.pause();
     // What the caller has had, and what is read on for its bill, is owed whenever the process ends.
     this.#beat ??= this.#gate.deadlines.set(beatMs, this);
     this.#noteProgress();
@@ -142,7 +138,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   #start(): void {
     if (this.#hasStarted) return;
     this.#hasStarted = true;
-    this.#relay.start(this);
+    this.relay.start(this);
   }
 
   /** Nothing goes to a caller who has left; one to whom nothing can be sent has left just now. */
@@ -160,12 +156,12 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
     const { monotonicMs } = this.#gate.clock;
     const sinceMs = monotonicMs();
     this.#isBehind = true;
-    this.#relay.pause();
+    this.relay.pause();
     behind
       .then(() => {
         this.#isBehind = false;
-        this.#callerStalled ||= monotonicMs() - sinceMs >= stallMs;
-        this.#relay.resume();
+        this.callerStalled ||= monotonicMs() - sinceMs >= stallMs;
+        this.relay.resume();
       })
       .catch(() => this.#goOnWithoutCaller());
   }
@@ -185,9 +181,9 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
   }
 
   #noteProgress(): void {
-    const { delivered: bytes } = this.#relay;
+    const { delivered: bytes } = this.relay;
     this.#noteFrom = bytes + Math.max(unnotedBytesMax, bytes * unnotedShareMax);
-    const delivered = deliveredSoFar(this.#booked, this.#relay);
+    const delivered = deliveredSoFar(this.#booked, this.relay);
     if (delivered) this.#gate.ledger.noteProgress(this.#booked.call.id, delivered);
   }
 
@@ -208,7 +204,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
       await this.#readOnOrLeave();
     } catch (error) {
       this.#logError("a left stream could not be read on", error);
-      this.#relay.leave();
+      this.relay.leave();
     }
     await this.#end();
   }
@@ -221,8 +217,8 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
     const readsOn = this.#attempted.upstream.onCallerLeft === "drain";
     const endDrain = readsOn ? this.#gate.drains.begin(this.#booked.caller.keyId) : undefined;
     try {
-      if (readsOn) this.#relay.resume();
-      else this.#relay.leave();
+      if (readsOn) this.relay.resume();
+      else this.relay.leave();
       this.#start();
       // The slot is the caller's, and the caller has left it; reading on is our own affair, up to a bound.
       if (endDrain || !readsOn) this.#freeSlot().catch(noop);
@@ -251,15 +247,15 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
     this.#stopLooking();
     try {
       const passed = {
-        relay: this.#relay,
+        relay: this.relay,
         upstream: this.#attempted.upstream,
-        callerLeft: this.#callerLeft,
+        callerLeft: this.callerLeft,
       };
       const metered = meterStream(this.#booked, passed, this.#gate);
       if (metered.kind === "delivered") this.#share.used(metered.used);
       const { chargedMicros } = await settleStream(
         this.#booked,
-        this.#attemptedToItsEnd(),
+        attemptedToItsEnd(this.#attempted, this, this.#gate),
         metered,
         this.#gate,
       );
@@ -274,42 +270,8 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
       if (this.#isTold) this.#gate.openAttempts.delete(call.id);
       this.#running();
       this.#hasEnded();
-      this.#judgeUpstream();
+      judgeUpstream(this.#attempted, this, this.#gate);
     }
-  }
-
-  /** The last attempt was written down at the head of the stream; receipts say how it went on, and until when. */
-  #attemptedToItsEnd(): AttemptedStream {
-    const { attempts } = this.#attempted;
-    const ended = attempts.map((attempt, at) =>
-      at === attempts.length - 1
-        ? { ...attempt, outcome: this.#outcome(), ended_at_ms: this.#gate.clock.wallMs() }
-        : attempt,
-    );
-    return { ...this.#attempted, attempts: ended };
-  }
-
-  #outcome(): AttemptOutcome {
-    return this.#leftEarly ? callerLeft : outcomes[this.#streamEnd()];
-  }
-
-  #judgeUpstream(): void {
-    const { upstream, pass } = this.#attempted;
-    const end = this.#streamEnd();
-    const { refused } = this.#relay.read();
-    // A refusal inside a stream says the same about its upstream as one that comes instead of a stream.
-    this.#gate.health.leave(upstream, pass, refused ? verdictOf(refused) : verdictOfStream(end));
-    if (refused) logRejection(refused, upstream, this.#gate);
-    countAttempt(upstream, end === "whole" || end === "left" ? "streaming" : end, this.#gate);
-  }
-
-  #streamEnd(): StreamEnd {
-    const { complete, told, gatewayStopped: isCutHere } = this.#relay.read();
-    if (complete) return "whole";
-    if (told) return "gave_up";
-    if (isCutHere) return gatewayStopped;
-    // A caller who leaves, or does not read, keeps the upstream from its end: that must not count against it.
-    return this.#callerLeft || this.#callerStalled ? "left" : "broke_off";
   }
 
   #logError(what: string, error: unknown): void {
@@ -323,15 +285,6 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting {
 }
 
 const noop = (): void => {};
-
-/** As receipts say it. Whoever leaves a stream before its end leaves early, so one that is left was not read. */
-const outcomes: Readonly<Record<StreamEnd, AttemptOutcome>> = {
-  whole: "streaming",
-  gave_up: "gave_up",
-  broke_off: "broke_off",
-  gateway_stopped: gatewayStopped,
-  left: callerStalled,
-};
 
 const closingComment = (callId: string, chargedMicros: bigint): string =>
   `: tollgate {"request_id":"${callId}","cost_micros_usd":${chargedMicros}}\n\n`;
