@@ -244,7 +244,7 @@ export const mutants = [
     file: "gateway/src/stores/sqlite/sqlite-links.ts",
     find: 'if (row.used_at_ms !== null) return { kind: "used" };',
     replace: "",
-    tests: ["test/links/links.test.ts"],
+    tests: ["test/links/refused-links.test.ts"],
   },
   {
     name: "the idempotency key is not written with the hold",

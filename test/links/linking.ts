@@ -19,6 +19,7 @@ export const writeScopes = ["tweet.read", "users.read", "follows.write"] as cons
 export const lastingScopes = [...writeScopes, "offline.access"] as const;
 export const followMicros = 10_000;
 export const hourMs = 3_600_000;
+export const tenMinutesMs = 600_000;
 
 export interface Linking {
   readonly gateway: TestGateway;
