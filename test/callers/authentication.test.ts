@@ -162,7 +162,11 @@ describe("where a key may stand", () => {
       const { status } = await read(get(path, { [header]: account.key }));
       expect({ path, status }).toEqual({ path, status: path.startsWith(prefix) ? 404 : 401 });
     }
-    expect((await get(balancePath, { [header]: account.key })).status).toBe(401);
+    const elsewhere = await get(balancePath, { [header]: account.key });
+    expect([elsewhere.status, await elsewhere.text()]).toEqual([
+      401,
+      expect.stringContaining(`${header} is read under ${prefix} only.`) as string,
+    ]);
     const wrong = nowhere.find((path) => path.startsWith(prefix)) ?? "";
     refusedKey(wrong, "invalid_api_key")(await read(get(wrong, { [header]: unknownKey() })));
   });

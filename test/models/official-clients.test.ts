@@ -3,9 +3,11 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
+import { GoogleGenAI as GoogleGenAI2 } from "google-genai-2";
 import OpenAI from "openai";
 import { openModelGateway, type ModelGateway } from "../support/model-gateway.ts";
 import { createAnthropicClient } from "../streams/anthropic-client.ts";
+import { createGoogleClient } from "../streams/google-client.ts";
 import { citySchema, type Prompt } from "../streams/official-client.ts";
 import { names, pairs, useOfficialClients, type Model, type Opened } from "./official-clients.ts";
 
@@ -122,6 +124,29 @@ test("each client shows its key where it likes to, and is known by it", async ()
   }
 });
 
+describe("Google's client", () => {
+  const question = { model: "gemini-2.5-flash", contents: "Hello." };
+
+  test("of the major version before needs no word about the version of the API", async () => {
+    const { key } = await gateway.openAccount();
+    const { models } = new GoogleGenAI2({ apiKey: key, httpOptions: { baseUrl: gateway.url } });
+    expect((await models.generateContent(question)).text).toContain("Hello.");
+    const pieces: (string | undefined)[] = [];
+    for await (const { text } of await models.generateContentStream(question)) pieces.push(text);
+    expect(pieces.join("")).toContain("Hello.");
+  });
+
+  test("that asks under another version than v1beta is told where its key is read", async () => {
+    const { key } = await gateway.openAccount();
+    const { models } = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: gateway.url } });
+    const asks = [() => models.generateContent(question), () => models.list(), () => models.get(question)];
+    for (const ask of asks) {
+      const error = await ask().then(() => "nothing", String);
+      expect(error).toContain("x-goog-api-key is read under /v1beta/");
+    }
+  });
+});
+
 describe("beyond conversations", () => {
   let vendors: ModelGateway;
 
@@ -173,7 +198,7 @@ describe("beyond conversations", () => {
       ...wanted,
       created_at: "1970-01-01T00:00:00.000Z",
     });
-    const google = new GoogleGenAI({ apiKey: account.key, httpOptions: { baseUrl: vendors.gateway.url } });
+    const google = createGoogleClient(vendors.gateway.url, account.key);
     const total = await google.models.countTokens({ model: "gemini-2.5-flash", contents: "How many?" });
     expect(total.totalTokens).toBeGreaterThan(0);
     const names: (string | undefined)[] = [];

@@ -9,7 +9,7 @@ import {
 } from "./official-client.ts";
 
 export const createGoogleClient = (url: string, key: string): GoogleGenAI =>
-  new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: url } });
+  new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: url, apiVersion: "v1beta" } });
 
 export function googleClient(url: string, key: string): OfficialClient {
   const client = createGoogleClient(url, key);

@@ -9,7 +9,7 @@ import type { PacedBody } from "../platform/paced-body.ts";
 
 /** What the caller showed at the door. */
 export type PresentedKey =
-  | { readonly kind: "none" }
+  | { readonly kind: "none"; readonly why?: string }
   | { readonly kind: "malformed"; readonly why: string }
   | { readonly kind: "key"; readonly value: string };
 

@@ -36,6 +36,21 @@ export function createConventions(
   return (path) => ofPaths.get(path) ?? underRoot(path);
 }
 
+/** By header for a key, how the paths begin where it is read; a root below another one goes without saying. */
+export function findKeyRoots(
+  declared: readonly Operation[],
+  names: Names,
+): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  for (const { root, conventions } of declared.flatMap((one) => rootOf(one, names)).toSorted(shorterFirst)) {
+    const { keyHeader } = conventions;
+    if (keyHeader === undefined) continue;
+    const roots = found.get(keyHeader) ?? [];
+    if (!roots.some((above) => root.startsWith(above))) found.set(keyHeader, [...roots, root]);
+  }
+  return found;
+}
+
 const ours: Conventions = {
   dialect: "plain",
   messageOnly400: false,
@@ -63,3 +78,5 @@ function rootOf({ dialects, dialectsUnder, path }: Operation, names: Names): Roo
 
 /** Of two roots of one path the longer one is the nearer. */
 const longerFirst = (a: Root, b: Root): number => b.root.length - a.root.length;
+
+const shorterFirst = (a: Root, b: Root): number => longerFirst(b, a);

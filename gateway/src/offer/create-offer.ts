@@ -4,7 +4,7 @@ import type { ModelListing } from "../operation/self-service.ts";
 import type { Catalogue } from "../operation/catalogue.ts";
 import { isSold, type Operation } from "../operation/operation.ts";
 import { checkVia } from "./check-via.ts";
-import { createConventions } from "./conventions.ts";
+import { createConventions, findKeyRoots } from "./conventions.ts";
 import { doubtfulModels } from "./advice/doubtful-models.ts";
 import { doubtfulPrices } from "./advice/doubtful-prices.ts";
 import { findGaps } from "./advice/find-gaps.ts";
@@ -35,6 +35,7 @@ export function createOffer(catalogue: Catalogue, config: Config, sandboxUrl: st
     headers: headerNames(config.names.provider.toLowerCase()),
     routes: createRoutes(served),
     conventionsOf,
+    keyRoots: findKeyRoots(catalogue.operations, config.names),
     operations: byId(served),
     tiers: config.tiers,
     sandboxUrl,

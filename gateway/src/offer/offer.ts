@@ -23,6 +23,8 @@ export interface Offer {
   readonly routes: Routes;
   /** Also of paths where nothing is on sale. */
   readonly conventionsOf: (path: string) => Conventions;
+  /** The headers of clients' own for a key, and how the paths begin where each is read. */
+  readonly keyRoots: ReadonlyMap<string, readonly string[]>;
   readonly operations: ReadonlyMap<string, OfferedOperation>;
   readonly tiers: Readonly<Record<TierName, TierLimits>>;
   /** Where the sandbox listens; undefined when it is off. */

@@ -37,7 +37,8 @@ type Newcomer = Pick<Call, "presented" | "receivedAtMs" | "address">;
 export function checkCredential(newcomer: Newcomer, gate: Gate): Credential | Promise<Credential> {
   const { presented, receivedAtMs } = newcomer;
   if (presented.kind === "none") {
-    refuse("missing_api_key", "No API key was sent. Send it as: Authorization: Bearer <key>");
+    const { why = "No API key was sent. Send it as: Authorization: Bearer <key>" } = presented;
+    refuse("missing_api_key", why);
   }
   if (presented.kind === "malformed") refuse("invalid_api_key", presented.why);
   const found = find(presented.value, newcomer, gate);

@@ -20,5 +20,15 @@ export function presentedKey(
   }
   const { keyHeader: name } = offer.conventionsOf(path);
   const value = name === undefined ? null : headers.get(name);
-  return value === null || value === "" ? { kind: "none" } : { kind: "key", value };
+  return value === null || value === "" ? noKey(headers, offer) : { kind: "key", value };
+}
+
+/** A client of another dialect does send its key; whoever looks for the mistake in the key is told where it is. */
+function noKey(headers: HttpHeaders, { keyRoots }: Call["offer"]): PresentedKey {
+  for (const [name, roots] of keyRoots) {
+    if (!headers.get(name)) continue;
+    const where = `${name} is read under ${roots.join(", ")} only.`;
+    return { kind: "none", why: `${where} Ask there, or send the key as: Authorization: Bearer <key>` };
+  }
+  return { kind: "none" };
 }

@@ -110,7 +110,7 @@ const googleSnippets = (baseUrl: string, model: string): ClientSnippets => ({
 
 const client = new GoogleGenAI({
   apiKey: process.env.TOLLGATE_KEY,
-  httpOptions: { baseUrl: "${baseUrl}" },
+  httpOptions: { baseUrl: "${baseUrl}", apiVersion: "v1beta" },
 });
 
 const answer = await client.models.generateContent({
@@ -128,7 +128,7 @@ from google.genai import types
 
 client = genai.Client(
     api_key=os.environ["TOLLGATE_KEY"],
-    http_options=types.HttpOptions(base_url="${baseUrl}"),
+    http_options=types.HttpOptions(base_url="${baseUrl}", api_version="v1beta"),
 )
 
 answer = client.models.generate_content(model="${model}", contents="Say hello.")
@@ -184,6 +184,7 @@ claude --model ${anthropic}`,
         "Gemini CLI",
         "sh",
         `export GOOGLE_GEMINI_BASE_URL="${baseUrl}" GEMINI_API_KEY="$TOLLGATE_KEY"
+export GOOGLE_GENAI_API_VERSION="v1beta"
 gemini --model ${google}`,
       ),
     );
