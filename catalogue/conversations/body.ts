@@ -20,7 +20,7 @@ export function readBody(body: JsonObject, options: ReadingOptions): Findings {
     else if (generationMembers.has(name)) readGeneration(member, name, found, options);
     else if (runsTools(name, body)) {
       found.unbounded = true;
-      found.hostedTool = name;
+      found.hostedTool = { field: name };
     }
   }
   return found;

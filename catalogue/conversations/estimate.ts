@@ -10,7 +10,7 @@ import {
   type ModelFacts,
 } from "../../gateway/src/for-catalogues.ts";
 import { readBody } from "./body.ts";
-import type { Findings } from "./findings.ts";
+import type { Findings, HostedTool } from "./findings.ts";
 
 type ConversationInput = Pick<
   CallInput<unknown, Readonly<Record<string, unknown>>>,
@@ -58,7 +58,7 @@ function checkLimit({ outputTokens, limitedBy }: AskedAnswer, { contextTokens }:
 
 function checkFindings({ hostedTool, recordedIn, spokenBy }: Findings, model: ModelFacts): void {
   if (hostedTool !== undefined && !model.allowsHostedTools) {
-    refuseMember(hostedTool, "its vendor runs this tool, and what that may cost has no bound here");
+    refuseHosted(hostedTool);
   }
   // Words that are heard and spoken cost several times what written ones do.
   if (recordedIn !== undefined && model.dearestHeardUnit === undefined) {
@@ -67,6 +67,13 @@ function checkFindings({ hostedTool, recordedIn, spokenBy }: Findings, model: Mo
   if (spokenBy !== undefined && model.dearestSpokenUnit === undefined) {
     refuseMember(spokenBy, "this model has no price here for what it speaks");
   }
+}
+
+/** Programs bring such tools unasked, so whoever reads this has to learn which one to switch off. */
+function refuseHosted({ field, type }: HostedTool): never {
+  const tool = type !== undefined && /^\w{1,64}$/.test(type) ? type : "this tool";
+  const why = `its vendor runs ${tool}, and what that may cost has no bound here`;
+  return refuseMember(field, `${why}; leave it out or switch it off`);
 }
 
 const refuseMember = (field: string, why: string): never =>

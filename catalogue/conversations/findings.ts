@@ -23,11 +23,18 @@ export interface Findings {
   hasTools: boolean;
   /** Tools that the caller runs, but that the vendor explains to the model in words of its own. */
   explainedTools: number;
-  /** The member that asks for a tool which the vendor runs: it bills by use, or reads on as often as it likes. */
-  hostedTool: string | undefined;
+  /** A tool which the vendor runs: it bills by use, or reads on as often as it likes. */
+  hostedTool: HostedTool | undefined;
 
   /** The vendor may first sum up what was said, and bills that beside the answer. */
   isSummedUp: boolean;
+}
+
+export interface HostedTool {
+  /** The member that asks for it. */
+  readonly field: string;
+  /** As the caller wrote it, where the member does not say which tool it is. */
+  readonly type?: string;
 }
 
 /** How a body has to be read, which differs by dialect and by model. */

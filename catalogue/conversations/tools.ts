@@ -30,7 +30,7 @@ function countByMembers(tool: JsonObject, path: string, found: Findings): void {
     if (isNamed ? !googles.has(name) : /^function_?declarations$/i.test(name)) continue;
     if (tool[name] === null) continue;
     found.unbounded = true;
-    if (!/^computer_?use$/i.test(name)) found.hostedTool ??= `${path}.${name}`;
+    if (!/^computer_?use$/i.test(name)) found.hostedTool ??= { field: `${path}.${name}` };
   }
 }
 
@@ -43,7 +43,7 @@ function countByType(tool: JsonObject, path: string, found: Findings): void {
     return;
   }
   found.unbounded = true;
-  if (!notBilled.test(type) && !isCallersShell(tool)) found.hostedTool ??= path;
+  if (!notBilled.test(type) && !isCallersShell(tool)) found.hostedTool ??= { field: path, type };
 }
 
 const googles: ReadonlySet<string> = new Set(

@@ -79,47 +79,88 @@ models:
     spoken.body(spoken === generate ? [{ text: "Say it." }] : "Say it.", more),
   ];
   const own = { type: "function", function: { name: "f", parameters: { type: "object" } } };
-  const hosted: readonly (readonly [string, readonly [string, object]])[] = [
-    ["web_search_options", asked(completions, { web_search_options: {} })],
-    ["tools[1]", asked(completions, { tools: [own, { type: "web_search" }] })],
-    ["tools[0]", asked(responses, { tools: [{ type: "web_search_preview" }] })],
-    ["tools[0]", asked(responses, { tools: [{ type: "code_interpreter", container: { type: "auto" } }] })],
-    ["tools[0]", asked(responses, { tools: [{ type: "image_generation" }] })],
-    ["tools[0]", asked(responses, { tools: [{ type: "shell" }] })],
-    ["tools[0]", asked(responses, { tools: [{ type: "shell", environment: { type: "container_auto" } }] })],
+  const hosted: readonly (readonly [string, string, readonly [string, object]])[] = [
+    ["web_search_options", "this tool", asked(completions, { web_search_options: {} })],
+    ["tools[1]", "web_search", asked(completions, { tools: [own, { type: "web_search" }] })],
+    ["tools[0]", "web_search_preview", asked(responses, { tools: [{ type: "web_search_preview" }] })],
     [
       "tools[0]",
+      "code_interpreter",
+      asked(responses, { tools: [{ type: "code_interpreter", container: { type: "auto" } }] }),
+    ],
+    ["tools[0]", "this tool", asked(responses, { tools: [{ type: "search".repeat(20) }] })],
+    ["tools[0]", "image_generation", asked(responses, { tools: [{ type: "image_generation" }] })],
+    ["tools[0]", "shell", asked(responses, { tools: [{ type: "shell" }] })],
+    [
+      "tools[0]",
+      "shell",
+      asked(responses, { tools: [{ type: "shell", environment: { type: "container_auto" } }] }),
+    ],
+    [
+      "tools[0]",
+      "shell",
       asked(responses, {
         tools: [{ type: "shell", environment: { type: "container_reference", container_id: "c" } }],
       }),
     ],
-    ["tools[0]", asked(responses, { tools: [{ type: "web_search", environment: { type: "local" } }] })],
-    ["tools[0]", asked(messages, { tools: [{ type: "search_toolset_20260801" }] })],
-    ["tools[0]", asked(messages, { tools: [{ type: "web_search_20250305", name: "web_search" }] })],
-    ["tools[0]", asked(messages, { tools: [{ type: "web_fetch_20250910", name: "web_fetch" }] })],
-    ["tools[0]", asked(messages, { tools: [{ type: "mcp_toolset", mcp_server_name: "a" }] })],
-    ["mcp_servers", asked(messages, { mcp_servers: [{ type: "url", url: "https://example.com/mcp" }] })],
     [
       "tools[0]",
+      "web_search",
+      asked(responses, { tools: [{ type: "web_search", environment: { type: "local" } }] }),
+    ],
+    [
+      "tools[0]",
+      "search_toolset_20260801",
+      asked(messages, { tools: [{ type: "search_toolset_20260801" }] }),
+    ],
+    [
+      "tools[0]",
+      "web_search_20250305",
+      asked(messages, { tools: [{ type: "web_search_20250305", name: "web_search" }] }),
+    ],
+    [
+      "tools[0]",
+      "web_fetch_20250910",
+      asked(messages, { tools: [{ type: "web_fetch_20250910", name: "web_fetch" }] }),
+    ],
+    ["tools[0]", "mcp_toolset", asked(messages, { tools: [{ type: "mcp_toolset", mcp_server_name: "a" }] })],
+    [
+      "mcp_servers",
+      "this tool",
+      asked(messages, { mcp_servers: [{ type: "url", url: "https://example.com/mcp" }] }),
+    ],
+    [
+      "tools[0]",
+      "mcp",
       asked(responses, {
         tools: [{ type: "mcp", server_label: "a", server_url: "https://example.com/mcp" }],
       }),
     ],
-    ["tools[0].urlContext", asked(generate, { tools: [{ urlContext: {} }] })],
-    ["tools[0].code_execution", asked(generate, { tools: [{ code_execution: {} }] })],
-    ["tools[0].googleSearch", asked(generate, { tools: [{ googleSearch: {} }] })],
-    ["tools[0].google_maps", asked(generate, { tools: [{ computer_use: {}, google_maps: {} }] })],
-    ["tools.googleSearch", asked(generate, { tools: { googleSearch: {} } })],
-    ["tools[0].googleSearch", asked(generate, { tools: [{ name: "f", googleSearch: {} }] })],
-    ["tools[0].url_context", asked(generate, { tools: [{ type: "function", url_context: {} }] })],
+    ["tools[0].urlContext", "this tool", asked(generate, { tools: [{ urlContext: {} }] })],
+    ["tools[0].code_execution", "this tool", asked(generate, { tools: [{ code_execution: {} }] })],
+    ["tools[0].googleSearch", "this tool", asked(generate, { tools: [{ googleSearch: {} }] })],
+    [
+      "tools[0].google_maps",
+      "this tool",
+      asked(generate, { tools: [{ computer_use: {}, google_maps: {} }] }),
+    ],
+    ["tools.googleSearch", "this tool", asked(generate, { tools: { googleSearch: {} } })],
+    ["tools[0].googleSearch", "this tool", asked(generate, { tools: [{ name: "f", googleSearch: {} }] })],
+    [
+      "tools[0].url_context",
+      "this tool",
+      asked(generate, { tools: [{ type: "function", url_context: {} }] }),
+    ],
     [
       "tools[0].tools[1]",
+      "web_search",
       asked(responses, {
         tools: [{ type: "namespace", name: "crm", tools: [own, { type: "web_search" }] }],
       }),
     ],
     [
       "input.tools[0]",
+      "web_search",
       asked(responses, {
         input: [
           { type: "additional_tools", role: "developer", tools: [{ type: "web_search" }] },
@@ -129,6 +170,7 @@ models:
     ],
     [
       "input.tools[0]",
+      "mcp",
       asked(responses, {
         input: [
           {
@@ -142,6 +184,7 @@ models:
     ],
     [
       "tool.definition",
+      "web_search_20260318",
       asked(messages, {
         messages: [
           { role: "user", content: "Say it." },
@@ -162,6 +205,7 @@ models:
     ],
     [
       "tool.definition",
+      "mcp_toolset",
       asked(messages, {
         messages: [
           {
@@ -187,20 +231,21 @@ models:
     ],
     [
       "messages.tools[0]",
+      "web_search",
       asked(completions, {
         messages: [{ role: "system", content: "Look.", tools: [{ type: "web_search" }] }],
       }),
     ],
   ];
   test.each(hosted)(
-    "is refused by name where its upstream does not allow it: %s",
-    async (field, [path, body]) => {
+    "is refused by name where its upstream does not allow it: %s, %s",
+    async (field, tool, [path, body]) => {
       const before = sentToAll();
       const response = await careful.post(await careful.openAccount(), path, body);
       const { error } = (await response.json()) as { readonly error: { readonly message: string } };
       expect([response.status, error.message]).toEqual([
         400,
-        `${field}: its vendor runs this tool, and what that may cost has no bound here`,
+        `${field}: its vendor runs ${tool}, and what that may cost has no bound here; leave it out or switch it off`,
       ]);
       expect(sentToAll()).toBe(before);
     },
