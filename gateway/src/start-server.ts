@@ -60,6 +60,7 @@ export async function startServer(parts: StartParts): Promise<number> {
     onBroughtForward: (schemas) => log.warn(broughtForward(schemas)),
     onLostNote: (error) => log.error("a note about a call could not be written", describeError(error)),
     onRecovered: (recovery) => tellRecovery(recovery, { log, metrics }),
+    onNodesSeen: limits.seeNodes,
   });
   const store = await claimed(opened, secrets);
   const httpClient = createHttpClient();
@@ -102,6 +103,8 @@ const brokenDiskExitCode = 70;
 
 interface Limits {
   readonly limiter: Limiter;
+  /** How many nodes the limits are for, by the books: Redis may be away, and a node must not take itself for the only one. */
+  readonly seeNodes: (count: number) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -112,8 +115,9 @@ async function openLimits(
   metrics: Metrics,
 ): Promise<Limits> {
   const { monotonicMs } = systemClock;
-  if (limits.kind === "memory") return { limiter: createMemoryLimiter(monotonicMs), close: async () => {} };
+  if (limits.kind === "memory")
+    return { limiter: createMemoryLimiter(monotonicMs), seeNodes: () => {}, close: async () => {} };
   log.hide(limits.secrets);
   const limiter = await openSoftLimiter({ url: limits.url, node: newId(), monotonicMs, log, metrics });
-  return { limiter, close: limiter.close };
+  return { limiter, seeNodes: limiter.seeNodes, close: limiter.close };
 }

@@ -280,6 +280,22 @@ export const mutants = [
     only: "leaves with the last of it",
   },
   {
+    name: "nodes: one that starts without Redis takes itself for the only one",
+    file: `${stores}/redis/soft-limiter.ts`,
+    find: "Math.max(nodes, nodesSeen)",
+    replace: "Math.max(nodes, 0 * nodesSeen)",
+    tests: [`${stores}/redis/redis-faults.services.test.ts`],
+    only: "leaves a node its share of those that were seen elsewhere",
+  },
+  {
+    name: "nodes: nobody is told how many there are at the start",
+    file: `${postgres}/ledger/runs.ts`,
+    find: "    onNodesSeen?.(nodes);\n",
+    replace: "    void nodes;\n",
+    tests: [`${postgres}/ledger/runs.services.test.ts`],
+    only: "how many nodes there are is told at the beginning",
+  },
+  {
     name: "nodes: money waits for a connection that the server has no place for",
     file: `${postgres}/server/connections.ts`,
     find: '      if (purpose === "anything" || !isWithoutPlace(error)) throw error;\n',

@@ -45,6 +45,8 @@ interface ServingEvents extends OpeningEvents {
   readonly onLostNote: (error: unknown) => void;
   /** What another node left when it died was ended by this one. */
   readonly onRecovered: (recovery: Recovery) => void;
+  /** How many nodes serve, this one among them, where there can be several; told again and again. */
+  readonly onNodesSeen: (nodes: number) => void;
 }
 
 /** Told once, when it happens: from then on only a backup leads back to the earlier version. */

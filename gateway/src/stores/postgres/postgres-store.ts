@@ -31,6 +31,8 @@ export interface PostgresStoreOptions extends Partial<OpeningEvents> {
   readonly onLostNote?: (error: unknown) => void;
   /** What another process left was ended by this one. */
   readonly onRecovered?: (recovery: Recovery) => void;
+  /** How many processes serve, this one among them, each time that it was looked. */
+  readonly onNodesSeen?: (nodes: number) => void;
   /** How long a process must show no sign of life before others end what it left. */
   readonly deadAfterMs?: number;
   /** How many calls are looked at for one page of those that fit a filter. */
@@ -39,7 +41,7 @@ export interface PostgresStoreOptions extends Partial<OpeningEvents> {
 
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { url, clock = systemClock, onCommit = () => {}, onLostNote = () => {} } = options;
-  const { onRecovered = () => {} } = options;
+  const { onRecovered = () => {}, onNodesSeen } = options;
   const { deadAfterMs = deadAfterUsualMs } = options;
   const { wallMs, monotonicMs } = clock;
   const db = openDatabase({ url, monotonicMs, connectionsMax: options.connectionsMax });
@@ -48,7 +50,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     throw error;
   });
   if (forward) options.onBroughtForward?.(forward);
-  const runs = createRuns({ db, wallMs, monotonicMs, deadAfterMs });
+  const runs = createRuns({ db, wallMs, monotonicMs, deadAfterMs, onNodesSeen });
   const openCalls = new TransitMap<string>();
   const ledger = createPostgresLedger({
     db,

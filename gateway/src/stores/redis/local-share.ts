@@ -1,32 +1,62 @@
 import type { LimiterRefusal, RateWant, Standing, Take, Want } from "../../limits/limiter.ts";
+import type { TakenAt } from "../../limits/taken-at.ts";
 import type { ImmediateLimiter } from "../memory-limiter.ts";
 
 /**
  * A limiter for a node that cannot ask the others: it lets through its share of every limit, as if each of them let
  * through as much. Whatever is counted counts once for each node, so standings are those of all nodes together, and
- * no limit is so small that a node lets nobody through.
+ * no limit is so small that a node lets nobody through. What comes back counts for as many nodes as what was taken.
  */
 export function createLocalShare(limiter: ImmediateLimiter, nodes: () => number): ImmediateLimiter {
-  const ofAllNodes = (amount: number, limit: number): number =>
-    amount > limit ? amount : Math.min(limit, amount * nodes());
-  const rateOf = (want: RateWant): RateWant => ({ ...want, amount: ofAllNodes(want.amount, want.limit) });
-  const shareOf = (want: Want): Want =>
-    want.kind === "rate" ? rateOf(want) : { ...want, limit: Math.max(1, Math.floor(want.limit / nodes())) };
+  /** For how many nodes was counted what was taken from a moment on, until there were others. */
+  const counted: { readonly from: TakenAt; readonly nodes: number }[] = [];
+  const nodesAt = (takenAt: TakenAt): number =>
+    counted.findLast(({ from }) => from <= takenAt)?.nodes ?? nodes();
+
+  const remember = (from: TakenAt, count: number): void => {
+    if (counted.at(-1)?.nodes === count) return;
+    counted.push({ from, nodes: count });
+    if (counted.length > changesMax) counted.shift();
+  };
 
   return {
     take: (wants) => {
-      const shares = wants.map(shareOf);
+      const count = nodes();
+      const shares = wants.map((want) => shareOf(want, count));
       const take = limiter.take(shares);
-      return take.kind === "taken"
-        ? { ...take, standings: take.standings.map((standing, at) => ofAll(standing, wants[at])) }
-        : refusalOf(take, wants[shares.indexOf(take.want)]);
+      if (take.kind === "refused") return refusalOf(take, wants[shares.indexOf(take.want)]);
+      remember(take.takenAt, count);
+      return { ...take, standings: take.standings.map((standing, at) => ofAll(standing, wants[at])) };
     },
-    giveBack: (wants, takenAt) => limiter.giveBack(wants.map(shareOf), takenAt),
-    correct: (want, used, takenAt) => limiter.correct(rateOf(want), ofAllNodes(used, want.limit), takenAt),
+    giveBack: (wants, takenAt) => {
+      const count = nodesAt(takenAt);
+      const shares = wants.map((want) => shareOf(want, count));
+      limiter.giveBack(shares, takenAt);
+    },
+    correct: (want, used, takenAt) => {
+      const count = nodesAt(takenAt);
+      limiter.correct(rateOf(want, count), ofAllNodes(used, want.limit, count), takenAt);
+    },
     freeSlot: limiter.freeSlot,
-    look: (want) => ofAll(limiter.look(shareOf(want)), want),
+    look: (want) => ofAll(limiter.look(shareOf(want, nodes())), want),
   };
 }
+
+/** Nodes come and go seldom, and after a minute most of what was taken before is forgotten. */
+const changesMax = 100;
+
+const ofAllNodes = (amount: number, limit: number, nodes: number): number =>
+  amount > limit ? amount : Math.min(limit, amount * nodes);
+
+const rateOf = (want: RateWant, nodes: number): RateWant => ({
+  ...want,
+  amount: ofAllNodes(want.amount, want.limit, nodes),
+});
+
+const shareOf = (want: Want, nodes: number): Want =>
+  want.kind === "rate"
+    ? rateOf(want, nodes)
+    : { ...want, limit: Math.max(1, Math.floor(want.limit / nodes)) };
 
 const ofAll = (standing: Standing, want: Want | undefined): Standing => ({
   ...standing,

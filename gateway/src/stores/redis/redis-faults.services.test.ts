@@ -346,6 +346,31 @@ describe("a Redis that is gone", () => {
     expect(await countTaken(node, rate(60), 100)).toBe(60);
   });
 
+  test("and was never there leaves a node its share of those that were seen elsewhere, and it says so", async () => {
+    const redis = await openRedis();
+    await redis.kill();
+    const node = await openNode(redis.url);
+    node.limiter.seeNodes(3);
+    expect(await countTaken(node, rate(60), 60)).toBe(20);
+    node.limiter.seeNodes(3);
+    expect(node.said.filter((line) => line.includes('"nodes":3'))).toHaveLength(1);
+    await redis.start();
+    await isBack(node);
+    expect(await countTaken(node, rate(60), 100)).toBe(60);
+    node.limiter.seeNodes(2);
+    expect(node.said.join("")).not.toContain('"nodes":2');
+  });
+
+  test("leaves a node its share of as many as Redis knew, should fewer be seen elsewhere", async () => {
+    const redis = await openRedis();
+    await openNode(redis.url);
+    const last = await openNode(redis.url);
+    last.limiter.seeNodes(1);
+    await redis.kill();
+    await wentAlone(last);
+    expect(await countTaken(last, rate(60), 60)).toBe(30);
+  });
+
   test("in mid-call fails nobody", async () => {
     const redis = await openRedis();
     const node = await openNode(redis.url);

@@ -17,6 +17,8 @@ import { createRedisLimiter, type RedisLimiter, type Return } from "./redis-limi
  * forgot everything, at most twice a limit is let through.
  */
 export interface SoftLimiter extends Limiter {
+  /** How many nodes there are, by whoever knows it besides Redis, each time that it was looked. */
+  readonly seeNodes: (count: number) => void;
   /** What this node still has in Redis is free for the others. */
   readonly close: () => Promise<void>;
 }
@@ -52,9 +54,10 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
   const redis = new URL(parts.url).host;
   /** How many nodes there were when Redis last said so. */
   let nodes = 1;
-  /** How many there were when it last went away: what was taken here is returned by the same measure. */
-  let nodesAlone = 1;
-  const local = createLocalShare(createMemoryLimiter(monotonicMs), () => nodesAlone);
+  /** How many were seen elsewhere: a Redis that never answered, or has just forgotten everything, knows of fewer. */
+  let nodesSeen = 1;
+  const nodesAlone = (): number => Math.max(nodes, nodesSeen);
+  const local = createLocalShare(createMemoryLimiter(monotonicMs), nodesAlone);
   /** Slots that were taken here, and never asked for in Redis. */
   const slotsHere = new Set<string>();
   /** What is to be returned to Redis as soon as it is back. */
@@ -82,10 +85,9 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
   const lose = (lost: SharedLimiter, error: unknown): void => {
     if (shared !== lost) return;
     shared = undefined;
-    nodesAlone = nodes;
     lost.connection.close();
     metrics.count("tollgate_limits_outages_total");
-    log.warn(alone, { redis, error: messageOf(error), nodes });
+    log.warn(alone, { redis, error: messageOf(error), nodes: nodesAlone() });
     askAgainLater();
   };
 
@@ -166,11 +168,17 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
       });
     }
     metrics.count("tollgate_limits_outages_total");
-    log.warn(alone, { redis, error: messageOf(error), nodes });
+    log.warn(alone, { redis, error: messageOf(error), nodes: nodesAlone() });
     askAgainLater();
   }
 
   return {
+    seeNodes: (count) => {
+      const before = nodesAlone();
+      nodesSeen = count;
+      if (shared || isClosed || nodesAlone() === before) return;
+      log.info("the share of the limits that this node lets through has changed", { nodes: nodesAlone() });
+    },
     take: (wants) => {
       const asked = shared;
       if (!asked) return takeHere(wants, false);

@@ -21,6 +21,8 @@ async function withRuns(
     readonly watched: Runs;
     /** Time passes, and the watcher looks; whether it found somebody dead. */
     readonly lookAfter: (ms: number) => Promise<boolean>;
+    /** How many nodes the watcher told of, each time. */
+    readonly nodesSeen: readonly number[];
     readonly isEnded: () => Promise<boolean>;
     readonly db: Database;
   }) => Promise<void>,
@@ -29,7 +31,9 @@ async function withRuns(
   const db = open(url);
   let nowMs = 1_000;
   const parts = { db, wallMs: () => 1, monotonicMs: () => nowMs, deadAfterMs };
-  const [watcher, watched] = [createRuns(parts), createRuns(parts)];
+  const nodesSeen: number[] = [];
+  const onNodesSeen = (nodes: number): void => void nodesSeen.push(nodes);
+  const [watcher, watched] = [createRuns({ ...parts, onNodesSeen }), createRuns(parts)];
   try {
     await watcher.begin(0);
     const watchedId = await watched.begin(0);
@@ -40,6 +44,7 @@ async function withRuns(
         nowMs += ms;
         return watcher.beat();
       },
+      nodesSeen,
       isEnded: async () => {
         const [run] = await db.read<{ ended: boolean }>(
           "SELECT ended_at_ms IS NOT NULL AS ended FROM run WHERE id = $1",
@@ -110,4 +115,12 @@ test("a run that was ended goes on as one new run, however many find out at once
     expect(watched.current()).toBe(before + 1n);
     await watched.goOnAfter(before);
     expect(watched.current()).toBe(before + 1n);
+  }));
+
+test("how many nodes there are is told at the beginning and with each sign of life, without those that ended", () =>
+  withRuns(async ({ watcher, watched, nodesSeen }) => {
+    await watcher.beat();
+    await watched.end();
+    await watcher.beat();
+    expect(nodesSeen).toEqual([1, 2, 1]);
   }));

@@ -32,6 +32,8 @@ interface Parts {
   readonly wallMs: () => number;
   readonly monotonicMs: () => number;
   readonly deadAfterMs: number;
+  /** How many nodes there are, this one among them, each time that it was looked. */
+  readonly onNodesSeen?: ((nodes: number) => void) | undefined;
 }
 
 /** How many beats a run had, and since when it has been seen with no more. */
@@ -40,23 +42,24 @@ interface WatchedRun {
   readonly sinceMs: number;
 }
 
-export function createRuns({ db, wallMs, monotonicMs, deadAfterMs }: Parts): Runs {
+export function createRuns({ db, wallMs, monotonicMs, deadAfterMs, onNodesSeen }: Parts): Runs {
   let current: bigint | undefined;
   let goingOn: Promise<void> | undefined;
   let watched = new Map<bigint, WatchedRun>();
   let lookedAtMs = Number.NEGATIVE_INFINITY;
 
   const begin = async (nowMs: number): Promise<bigint> => {
-    const runId = await db.write(async (query) => {
+    const { runId, nodes } = await db.write(async (query) => {
       const [row] = await query<{ id: bigint }>("INSERT INTO run (started_at_ms) VALUES ($1) RETURNING id", [
         nowMs,
       ]);
       // Checked after the insert, which waits for a migration under way: a process that stood still meanwhile must not go
       // on in a schema it does not know.
       await checkVersion(query);
-      return row?.id;
+      return { runId: row?.id, nodes: (await look(query)).length };
     });
     if (runId === undefined) throw new Error("The store did not number this run.");
+    onNodesSeen?.(nodes);
     return (current = runId);
   };
 
@@ -100,6 +103,7 @@ export function createRuns({ db, wallMs, monotonicMs, deadAfterMs }: Parts): Run
         if (runId !== undefined) await query("UPDATE run SET beats = beats + 1 WHERE id = $1", [runId]);
         return look(query);
       });
+      onNodesSeen?.(runs.length);
       if (runId !== undefined && !runs.some(({ id }) => id === runId)) await goOnAfter(runId);
       const dead = watch(runs);
       if (dead.length === 0) return false;

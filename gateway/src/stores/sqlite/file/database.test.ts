@@ -104,6 +104,7 @@ test("a file has one server, by whatever name it is served, also before there is
     onBrokenDisk: quiet,
     onLostNote: quiet,
     onRecovered: quiet,
+    onNodesSeen: quiet,
   };
   const serve = (name: string) => sqlitePlace(name, Date.now).openForServing(events);
   const names = [path, link, linkToLink];
