@@ -1,30 +1,11 @@
 // Streams and what can happen to them, over a real socket, because a gateway meets them there.
 
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { connect } from "node:net";
-import { openListener, type Listener } from "./listener.ts";
-import { anyString, at, createTestSandbox, eventsIn, failureOf } from "./test-sandbox.ts";
+import { anyString, at, eventsIn, failureOf, useListeningSandbox } from "./test-sandbox.ts";
 
-const sandbox = createTestSandbox();
+const { sandbox, listener, inject } = await useListeningSandbox();
 const { book } = sandbox;
-let listener: Listener;
-
-beforeAll(async () => {
-  listener = await openListener({ port: 0 });
-  listener.serve((request) => sandbox.fetch(request));
-});
-afterAll(() => listener.close());
-afterEach(async () => {
-  await control("DELETE", "/faults");
-  await control("DELETE", "/book");
-});
-
-const control = (method: string, where: string, body?: unknown) =>
-  fetch(`${listener.url}/_control${where}`, {
-    method,
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-const inject = async (fault: unknown) => expect((await control("POST", "/faults", fault)).status).toBe(204);
 
 const question = "How do I water a cactus?";
 const messages = [{ role: "user", content: question }];

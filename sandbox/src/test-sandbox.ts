@@ -1,6 +1,7 @@
 // What the sandbox's own tests start from: a fixed clock, and short ways to ask and to look.
 
-import { expect } from "bun:test";
+import { afterAll, afterEach, expect } from "bun:test";
+import { openListener } from "./listener.ts";
 import { createSandbox, type SandboxOptions } from "./sandbox.ts";
 
 export const startMs = Date.UTC(2026, 10, 15, 10, 12, 50);
@@ -31,6 +32,33 @@ export function createTestSandbox(options: Partial<SandboxOptions> = {}) {
     return { status: response.status, headers: response.headers, json, text: answer };
   };
   return { ...sandbox, clock, ask };
+}
+
+/** To be called once in a file of tests: a sandbox behind its socket, without faults and with an empty book before each. */
+export async function useListeningSandbox() {
+  const sandbox = createTestSandbox();
+  const listener = await openListener({ port: 0 });
+  listener.serve((request) => sandbox.fetch(request));
+  afterAll(() => listener.close());
+  afterEach(async () => {
+    await control("DELETE", "/faults");
+    await control("DELETE", "/book");
+  });
+
+  const control = (method: string, where: string, body?: unknown): Promise<Response> =>
+    fetch(`${listener.url}/_control${where}`, {
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  return {
+    sandbox,
+    listener,
+    control,
+    inject: async (fault: unknown): Promise<void> => {
+      const { status } = await control("POST", "/faults", fault);
+      expect(status).toBe(204);
+    },
+  };
 }
 
 export interface SeenEvent {

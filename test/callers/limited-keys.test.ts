@@ -9,11 +9,12 @@ import { useTool } from "../agents/agent-client.ts";
 import { anthropic, gemini, nested, openai, read } from "../bad-inputs/error-shapes.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import { openGatewayProcess } from "../support/gateway-process.ts";
-import { runTollgate } from "../support/run-tollgate.ts";
+import { runTollgate, toldIn } from "../support/run-tollgate.ts";
 import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 import { signInWith } from "../sign-in/oauth-person.ts";
-import { chatBody, snapshotPath } from "../support/purchases.ts";
+import { callerAt } from "../support/caller.ts";
+import { chatBody, chatPath, snapshotPath } from "../support/purchases.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 
 const gateway = await openTestGateway({ config: "mcp: { auto_approve_usd: 0.04 }" });
@@ -377,30 +378,19 @@ describe("while the server runs", () => {
     const folder = mkdtempSync(join(tmpdir(), "tollgate-limited-"));
     const server = await openGatewayProcess({ dataFolder: folder });
     try {
-      const tollgate = async (...words: string[]): Promise<Record<string, string>> => {
-        const ran = await runTollgate([...words, "--json"], {
-          folder,
-          environment: { TOLLGATE_DATA: folder },
-        });
-        if (ran.code !== 0) throw new Error(ran.errors);
-        expect(ran.errors).toBe("");
-        return JSON.parse(ran.out) as Record<string, string>;
-      };
+      const environment = { TOLLGATE_DATA: folder };
+      const tollgate = async (...words: string[]): Promise<Record<string, unknown>> =>
+        toldIn(await runTollgate([...words, "--json"], { folder, environment }));
       const account = await tollgate("account", "create", "--name", "Ada", "--tier", "enterprise");
-      await tollgate("topup", "--account", account["account_id"] ?? "", "--usd", "1");
-      const of = ["--account", account["account_id"] ?? ""];
+      const of = ["--account", String(account["account_id"])];
+      await tollgate("topup", ...of, "--usd", "1");
       const issued = await tollgate("key", "issue", ...of, "--models", "gpt-4o", "--operations", "chat.*");
-      const keyId = issued["key_id"] ?? "";
+      const keyId = String(issued["key_id"]);
       const rotated = await tollgate("key", "rotate", keyId);
-      const secrets = [issued["key"] ?? "", rotated["key"] ?? ""];
+      const keys = [issued, rotated].map(({ key }) => ({ key: String(key) }));
       const statuses = (model: string): Promise<number[]> =>
         Promise.all(
-          secrets.map(async (secret) => {
-            const headers = { authorization: `Bearer ${secret}`, "content-type": "application/json" };
-            const body = JSON.stringify(chatWith(model));
-            return (await fetch(`${server.url}/v1/chat/completions`, { method: "POST", headers, body }))
-              .status;
-          }),
+          keys.map(async (key) => (await callerAt(server.url).post(key, chatPath, chatWith(model))).status),
         );
       expect([await statuses("gpt-4o"), await statuses("gpt-4o-mini")]).toEqual([
         [200, 200],

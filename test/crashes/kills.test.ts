@@ -5,6 +5,7 @@ import { failureOf } from "../../gateway/src/ledger/conformance/shared-conforman
 import { migrate, schemaVersion, versionOf } from "../../gateway/src/stores/sqlite/schema/migrate.ts";
 import { takeServerLock } from "../../gateway/src/stores/sqlite/file/server-lock.ts";
 import { openGatewayProcess } from "../support/gateway-process.ts";
+import { toldIn } from "../support/run-tollgate.ts";
 import { takeWriteLock } from "../support/write-lock.ts";
 import { bookedCalls, leftoversOf, sentTwiceOrNever } from "./compare-books.ts";
 import { openInstallation, type Installation } from "./installation.ts";
@@ -117,15 +118,9 @@ describe("one data folder", () => {
   test("takes payments and revocations from the command line while the server works", async () => {
     installation = await openInstallation();
     const gateway = await installation.start();
-    const tollgate = async (...words: string[]): Promise<Record<string, unknown>> => {
-      const { code, out, errors } = (await installation?.tollgate(...words, "--json")) ?? {
-        code: -1,
-        out: "",
-        errors: "",
-      };
-      expect({ words, code, errors }).toEqual({ words, code: 0, errors: "" });
-      return JSON.parse(out) as Record<string, unknown>;
-    };
+    const { tollgate: run } = installation;
+    const tollgate = async (...words: string[]): Promise<Record<string, unknown>> =>
+      toldIn(await run(...words, "--json"));
     const load = startLoad(gateway.url, installation.key(), 16);
     const account = await tollgate("account", "create", "--name", "paying");
     const accountId = String(account["account_id"]);

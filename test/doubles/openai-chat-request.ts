@@ -195,7 +195,7 @@ const userMax = 64;
 const checkUser = (user: unknown): Problem | undefined =>
   stringOf(user).length > userMax ? invalid("user", `a string of at most ${userMax} characters`) : undefined;
 
-const checkStream = (body: JsonObject): Problem | undefined => {
+export const checkStream = (body: JsonObject): Problem | undefined => {
   const stream = body["stream"] ?? false;
   if (typeof stream !== "boolean") return invalid("stream", "a boolean");
   if ((body["stream_options"] ?? null) === null || stream) return undefined;

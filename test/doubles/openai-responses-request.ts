@@ -5,7 +5,7 @@ import type { Asked, Draft } from "./asked.ts";
 import { numberOrNull, objectOf, objectsOf, parsedOr, stringOf, stringOrNull } from "./json-read.ts";
 import { fields } from "./known-fields.ts";
 import type { Shape } from "./known-fields.ts";
-import { effortOf } from "./openai-chat-request.ts";
+import { checkStream, effortOf } from "./openai-chat-request.ts";
 import { invalid, missing, unknownParameter } from "./openai-refusal.ts";
 import type { Problem } from "./openai-refusal.ts";
 import { isPositiveInteger } from "./vendor-checks.ts";
@@ -33,13 +33,7 @@ export const checkResponses = (body: JsonObject): Problem | undefined => {
   }
   if (!isPositiveInteger(body["max_output_tokens"] ?? 16))
     return invalid("max_output_tokens", "a positive integer");
-  const stream = body["stream"] ?? false;
-  if (typeof stream !== "boolean") return invalid("stream", "a boolean");
-  if ((body["stream_options"] ?? null) === null || stream) return undefined;
-  return {
-    message: "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
-    param: "stream_options",
-  };
+  return checkStream(body);
 };
 
 export const readResponses = (body: JsonObject): Asked => {

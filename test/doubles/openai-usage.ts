@@ -9,6 +9,16 @@ const fold = ({ cacheWrite, cacheWrite1h, ...tokens }: TokenUsage): TokenUsage =
   cacheWrite1h: 0,
 });
 
+/** What is read is all alike where nothing is cached, and nobody reasons. */
+const withoutCache = (tokens: TokenUsage): TokenUsage => ({
+  ...tokens,
+  input: promptOf(tokens),
+  cacheRead: 0,
+  cacheWrite: 0,
+  cacheWrite1h: 0,
+  reasoning: 0,
+});
+
 export const chatUsage: UsageDialect = {
   fold,
   say: (tokens) => ({
@@ -45,28 +55,13 @@ export const responsesUsage: UsageDialect = {
 
 /** Embeddings know nothing but input. */
 export const embeddingsUsage: UsageDialect = {
-  fold: (tokens) => ({
-    ...tokens,
-    input: promptOf(tokens),
-    cacheRead: 0,
-    cacheWrite: 0,
-    cacheWrite1h: 0,
-    output: 0,
-    reasoning: 0,
-  }),
+  fold: (tokens) => ({ ...withoutCache(tokens), output: 0 }),
   say: ({ input }) => ({ prompt_tokens: input, total_tokens: input }),
 };
 
 /** Images are paid by what is read and by what is drawn. */
 export const imagesUsage: UsageDialect = {
-  fold: (tokens) => ({
-    ...tokens,
-    input: promptOf(tokens),
-    cacheRead: 0,
-    cacheWrite: 0,
-    cacheWrite1h: 0,
-    reasoning: 0,
-  }),
+  fold: withoutCache,
   say: ({ input, output }) => ({
     input_tokens: input,
     input_tokens_details: { text_tokens: input, image_tokens: 0 },

@@ -1,15 +1,14 @@
 // Follows in the name of a linked account: whose token leaves, what it costs, and who is told no.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { useTool } from "../agents/agent-client.ts";
 import { nested, read } from "../bad-inputs/error-shapes.ts";
 import { headerValues } from "../doubles/http-wire.ts";
 import { protectedPersonId } from "../doubles/x.ts";
 import { openAttackerListener } from "../doubles/vendor-double.ts";
-import { json } from "../support/answers.ts";
+import { codeOf, json } from "../support/answers.ts";
 import type { TestAccount } from "../support/test-gateway.ts";
 import {
-  codeOf,
   did,
   expectNoTraceOf,
   followMicros,
@@ -18,24 +17,13 @@ import {
   inDatabase,
   lastingScopes,
   linksPath,
-  openLinking,
   openSibling,
   operatorKey,
+  useLinking,
   writeScopes,
-  type Linking,
 } from "./linking.ts";
 
-let linking: Linking;
-
-beforeAll(async () => {
-  // Tests say for themselves which links can be renewed.
-  linking = await openLinking("links: { offline_access: false }");
-});
-
-afterAll(() => linking.close());
-
-const receiptOf = (account: TestAccount, response: Response) => linking.gateway.receipt(account, response);
-const linked = (scopes?: readonly string[]) => linking.openLinked(scopes);
+const { linking, linked, receiptOf } = await useLinking();
 
 async function limitsOf(account: TestAccount) {
   const report = await json<LimitsReport>(linking.gateway.call(account, "/v1/limits"));

@@ -1,13 +1,12 @@
 // The tokens of a link are renewed when they end: once, stored before they are used, and never at the cost of the link.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { InDoubt } from "../../gateway/src/ledger/store-errors.ts";
 import { nested, read } from "../bad-inputs/error-shapes.ts";
 import { readBooks } from "../bad-inputs/nothing-happened.ts";
-import type { TestAccount } from "../support/test-gateway.ts";
+import { codeOf } from "../support/answers.ts";
 import { until } from "../support/until.ts";
 import {
-  codeOf,
   did,
   expectNoTraceOf,
   followMicros,
@@ -15,21 +14,11 @@ import {
   inDatabase,
   lastingScopes,
   openLinking,
+  useLinking,
   writeScopes,
-  type Linking,
 } from "./linking.ts";
 
-let linking: Linking;
-
-beforeAll(async () => {
-  // Tests say for themselves which links can be renewed.
-  linking = await openLinking("links: { offline_access: false }");
-});
-
-afterAll(() => linking.close());
-
-const receiptOf = (account: TestAccount, response: Response) => linking.gateway.receipt(account, response);
-const linked = (scopes?: readonly string[]) => linking.openLinked(scopes);
+const { linking, linked, receiptOf } = await useLinking();
 const expectNoTrace = (act: () => Promise<void>) => expectNoTraceOf(linking, act);
 
 describe("a token that ended is renewed", () => {

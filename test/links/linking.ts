@@ -1,7 +1,7 @@
 // A gateway in front of the platform's double, and the steps of linking as callers and people take them.
 
 import { Database } from "bun:sqlite";
-import { expect } from "bun:test";
+import { afterAll, expect } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import type { GatewayParts } from "../../gateway/src/gateway.ts";
 import { readBooks } from "../bad-inputs/nothing-happened.ts";
@@ -89,6 +89,13 @@ ${further}`,
   };
 }
 
+/** To be called once in a file of tests, which say for themselves which links can be renewed. */
+export async function useLinking() {
+  const linking = await openLinking("links: { offline_access: false }");
+  afterAll(() => linking.close());
+  return { linking, linked: linking.openLinked, receiptOf: linking.gateway.receipt };
+}
+
 /** Books and platform look the same before and after: no row, no hold, no request. */
 export async function expectNoTraceOf(
   { gateway, platform }: Linking,
@@ -134,9 +141,4 @@ export async function openSibling(
     db.run("UPDATE key SET account_id = ?1 WHERE id = ?2", [of.accountId, other.keyId]),
   );
   return { ...other, accountId: of.accountId };
-}
-
-export async function codeOf(response: Response): Promise<unknown> {
-  const body = (await response.json()) as { error: { code: string } | string; code?: string };
-  return typeof body.error === "string" ? body.code : body.error.code;
 }

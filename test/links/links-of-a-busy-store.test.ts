@@ -1,30 +1,12 @@
 // Links while their store takes nothing: nobody is sent to link again for that, and no token is lost.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { json } from "../support/answers.ts";
+import { describe, expect, test } from "bun:test";
+import { codeOf, json } from "../support/answers.ts";
 import type { TestAccount } from "../support/test-gateway.ts";
 import { takeWriteLock } from "../support/write-lock.ts";
-import {
-  codeOf,
-  did,
-  hourMs,
-  inDatabase,
-  lastingScopes,
-  linksPath,
-  openLinking,
-  type Linking,
-} from "./linking.ts";
+import { did, hourMs, inDatabase, lastingScopes, linksPath, useLinking } from "./linking.ts";
 
-let linking: Linking;
-
-beforeAll(async () => {
-  // Tests say for themselves which links can be renewed.
-  linking = await openLinking("links: { offline_access: false }");
-});
-
-afterAll(() => linking.close());
-
-const linked = (scopes?: readonly string[]) => linking.openLinked(scopes);
+const { linking, linked } = await useLinking();
 
 describe("while another process holds the write lock", () => {
   test("a call without a link is told that the books are busy, not that something broke", async () => {

@@ -11,7 +11,6 @@ import type { TestAccount } from "../support/test-gateway.ts";
 import {
   callbackPath,
   clientSecret,
-  codeOf,
   did,
   lastingScopes,
   linksPath,
@@ -24,6 +23,7 @@ import {
   type Linking,
 } from "./linking.ts";
 import { signInWith } from "../sign-in/oauth-person.ts";
+import { codeOf } from "../support/answers.ts";
 import { createVisitor, startLink } from "../support/visitor.ts";
 
 const startPath = "/apis/v1/social_a/auth_social_a";

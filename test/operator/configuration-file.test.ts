@@ -1,6 +1,6 @@
 // The file that says what is sold and how: read at the start and again when it changes, and refused as a whole when it is wrong.
 
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseConfig } from "../../gateway/src/config/load-config.ts";
@@ -10,17 +10,10 @@ import { callerAt } from "../support/caller.ts";
 import { projectFolder } from "../support/project-folder.ts";
 import { runTollgate } from "../support/run-tollgate.ts";
 import { until } from "../support/until.ts";
-import { openStarts, snapshotMicrosNow, type Starts } from "./operator-starts.ts";
+import { snapshotMicrosNow, useStarts } from "./operator-starts.ts";
 
-let starts: Starts;
-let folder: string;
-beforeEach(() => {
-  starts = openStarts();
-  ({ folder } = starts);
-});
-afterEach(() => starts.close());
-
-const start: Starts["start"] = (meant) => starts.start(meant);
+const starts = useStarts();
+const { start } = starts;
 
 function hearsHangup(pid: number): boolean {
   const caught = /^SigCgt:\s*(\w+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? "0";
@@ -32,7 +25,7 @@ describe("the configuration", () => {
     const gateway = await start({
       config: "operations: { financial.metrics.snapshot: { price_usd: 0.01 } }",
     });
-    const file = join(folder, "tollgate.yaml");
+    const file = join(starts.folder, "tollgate.yaml");
     const price = (): Promise<number> => snapshotMicrosNow(gateway);
     expect(await price()).toBe(10_000);
     writeFileSync(file, "operations: { financial.metrics.snapshot: { price_usd: 0.02 } }");
@@ -57,11 +50,11 @@ describe("the configuration", () => {
     await until(() => gateway.stderr().includes("configuration reloaded"));
     expect(await price()).toBe(48_000);
     writeFileSync(
-      join(folder, "tollgate.yaml"),
+      join(starts.folder, "tollgate.yaml"),
       "operations: { financial.metrics.snapshot: { price_usd: 0.02 } }",
     );
     await until(async () => (await price()) === 20_000);
-    rmSync(join(folder, "tollgate.yaml"));
+    rmSync(join(starts.folder, "tollgate.yaml"));
     await until(() => gateway.stderr().includes("there is no such file"));
     expect(await price()).toBe(20_000);
   });
@@ -99,19 +92,22 @@ describe("the configuration", () => {
     expect(warnings()).toBe(1);
     // Whoever answers has begun to watch the file.
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
-    writeFileSync(join(folder, "tollgate.yaml"), configWith("4e-06"));
+    writeFileSync(join(starts.folder, "tollgate.yaml"), configWith("4e-06"));
     await until(() => gateway.stderr().includes("pasted (input: 0.000004)"));
     expect(warnings()).toBe(2);
   });
 
   test("names folders of one's own from where it lies, and the file in them that cannot be used", async () => {
-    const etc = join(folder, "etc");
+    const etc = join(starts.folder, "etc");
     const file = join(etc, "mine/broken.ts");
     mkdirSync(join(etc, "mine"), { recursive: true });
     writeFileSync(join(etc, "tollgate.yaml"), "catalogue_folders: [mine]");
     writeFileSync(join(etc, "mine/empty.ts"), "export {};");
     const doctor = (): ReturnType<typeof runTollgate> =>
-      runTollgate(["doctor"], { folder, environment: { TOLLGATE_CONFIG: join(etc, "tollgate.yaml") } });
+      runTollgate(["doctor"], {
+        folder: starts.folder,
+        environment: { TOLLGATE_CONFIG: join(etc, "tollgate.yaml") },
+      });
     expect(await doctor()).toMatchObject({ code: 0, errors: "" });
     for (const [text, said] of [
       ["export const broken = {", `${file} cannot be used: Expected identifier`],
@@ -139,7 +135,7 @@ describe("the configuration", () => {
   });
 
   test("loads operations of one's own anew with it, and what they import from their folder", async () => {
-    const mine = join(folder, "mine");
+    const mine = join(starts.folder, "mine");
     mkdirSync(join(mine, "lib"), { recursive: true });
     const write = (path: string, summary: string, priceUsd: string): void => {
       writeFileSync(join(mine, "lib/price.ts"), `export const priceUsd = "${priceUsd}";`);

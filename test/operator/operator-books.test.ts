@@ -4,9 +4,10 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { callerAt } from "../support/caller.ts";
 import { openGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
-import { snapshotPath } from "../support/purchases.ts";
-import { runTollgate, type Ran } from "../support/run-tollgate.ts";
+import { chatBody, chatPath, snapshotPath } from "../support/purchases.ts";
+import { runTollgate, toldIn, type Ran } from "../support/run-tollgate.ts";
 import { asynchronous, createPath, stuck, video } from "../tasks/task-caller.ts";
 
 let folder: string;
@@ -32,20 +33,14 @@ afterAll(async () => {
 const tollgate = (...words: string[]): Promise<Ran> =>
   runTollgate(words, { folder, environment: { TOLLGATE_DATA: folder } });
 
-async function json(...words: string[]): Promise<Record<string, unknown>> {
-  const { code, out, errors } = await tollgate(...words, "--json");
-  if (code !== 0) throw new Error(`${words.join(" ")}: ${errors}`);
-  return JSON.parse(out) as Record<string, unknown>;
-}
+const json = async (...words: string[]): Promise<Record<string, unknown>> =>
+  toldIn(await tollgate(...words, "--json"));
 
-const call = (path: string, body?: object, headers?: Record<string, string>): Promise<Response> =>
-  fetch(gateway.url + path, {
-    method: body === undefined ? "GET" : "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+const call = (path: string): Promise<Response> => callerAt(gateway.url).call({ key }, path);
+const post = (path: string, body: object, headers = {}): Promise<Response> =>
+  callerAt(gateway.url).post({ key }, path, body, headers);
 
-const chat = { model: "gpt-4o-mini", messages: [{ role: "user", content: "hello" }], max_tokens: 20 };
+const chat = chatBody({ model: "gpt-4o-mini", max_tokens: 20 });
 
 test("what the ledger, the usage and the receipts say beside a busy server is one story", async () => {
   const adjust = ["adjust", "--account", accountId, "--usd", "-0.25", "--reason", "a refund outside"];
@@ -55,7 +50,7 @@ test("what the ledger, the usage and the receipts say beside a busy server is on
   expect(meanwhile["sum_micros_usd"]).toBe(Number(meanwhile["balance_micros_usd"]));
 
   expect((await busy).every(({ status }) => status === 200)).toBe(true);
-  const last = await call("/v1/chat/completions", chat);
+  const last = await post(chatPath, chat);
   const chargedLast = Number(last.headers.get("x-tollgate-cost-micros-usd"));
   const charged = 40 * 48_000 + chargedLast;
   const { balance_micros_usd: balance } = await json("account", "show", accountId);
@@ -87,7 +82,7 @@ test("what the ledger, the usage and the receipts say beside a busy server is on
 });
 
 test("the receipt of a video that is being made names who makes it, to the operator as to the caller", async () => {
-  const created = await call(createPath, video(stuck), asynchronous);
+  const created = await post(createPath, video(stuck), asynchronous);
   const requestId = created.headers.get("x-request-id") ?? "";
   const shown = (await (await call(`/v1/requests/${requestId}`)).json()) as Record<string, unknown>;
   expect(shown).toMatchObject({ settled_at: null, attempts: [{ outcome: "answered" }] });

@@ -1,5 +1,6 @@
 // The program as its operator starts it, in a folder of one's own.
 
+import { afterEach, beforeEach } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -44,6 +45,22 @@ export function openStarts(): Starts {
       }
       rmSync(folder, { recursive: true, force: true });
     },
+  };
+}
+
+/** To be called once in a file of tests; each of them has a folder of its own. */
+export function useStarts(): Omit<Starts, "close"> {
+  let starts: Starts;
+  beforeEach(() => {
+    starts = openStarts();
+  });
+  afterEach(() => starts.close());
+  return {
+    get folder() {
+      return starts.folder;
+    },
+    start: (meant) => starts.start(meant),
+    complaint: (environment) => starts.complaint(environment),
   };
 }
 

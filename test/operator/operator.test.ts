@@ -1,7 +1,7 @@
 // What an operator meets who starts the program: its first words, its data, and what it refuses to start with.
 
 import { Database } from "bun:sqlite";
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   closeSync,
   constants,
@@ -23,20 +23,12 @@ import { snapshotPath, tagPath } from "../support/purchases.ts";
 import { runProgram, runTollgate } from "../support/run-tollgate.ts";
 import { until } from "../support/until.ts";
 import { nextSecond } from "../support/wall-clock.ts";
-import { allToldBy, openStarts, type Starts } from "./operator-starts.ts";
+import { allToldBy, useStarts } from "./operator-starts.ts";
 
-let starts: Starts;
-let folder: string;
-beforeEach(() => {
-  starts = openStarts();
-  ({ folder } = starts);
-});
-afterEach(() => starts.close());
-
-const start: Starts["start"] = (meant) => starts.start(meant);
+const starts = useStarts();
+const { start, complaint } = starts;
 /** For starts at which nobody asks a vendor for anything. */
 const config = "sandbox: off";
-const complaint: Starts["complaint"] = (environment) => starts.complaint(environment);
 
 describe("a command", () => {
   const withoutRoom = existsSync("/dev/full");
@@ -44,7 +36,7 @@ describe("a command", () => {
     const program = `"${process.execPath}" "${join(projectFolder, "gateway/src/main.ts")}"`;
     for (const flag of ["", "--json"]) {
       const command = `${program} account create --name a ${flag} > /dev/full`;
-      const { code, errors } = await runProgram(["bash", "-c", command], { folder });
+      const { code, errors } = await runProgram(["bash", "-c", command], { folder: starts.folder });
       expect(code).toBe(1);
       expect(errors).toContain("could not be written: ENOSPC");
       const last = errors.trimEnd().split("\n").at(-1) ?? "";
@@ -53,7 +45,8 @@ describe("a command", () => {
   });
 
   test("in an environment that is wrong keeps to --json, and helps all the same", async () => {
-    const run = (...words: string[]) => runTollgate(words, { folder, environment: { PORT: "abc" } });
+    const run = (...words: string[]) =>
+      runTollgate(words, { folder: starts.folder, environment: { PORT: "abc" } });
     const sentence = "PORT must be a number from 0 to 65535.";
     expect(await run("account", "list")).toMatchObject({ code: 1, out: "", errors: `${sentence}\n` });
     const { code, errors } = await run("account", "list", "--json");
@@ -64,13 +57,13 @@ describe("a command", () => {
 });
 
 test("a log that nobody reads stops neither calls nor the stop", async () => {
-  const pipe = join(folder, "log");
+  const pipe = join(starts.folder, "log");
   Bun.spawnSync(["mkfifo", pipe]);
   const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
   const stderr = openSync(pipe, "w");
   const child = Bun.spawn([process.execPath, join(projectFolder, "gateway/src/main.ts"), "serve", "--json"], {
-    cwd: folder,
-    env: { PATH: process.env["PATH"], PORT: "0", TOLLGATE_DATA: folder, TOLLGATE_LOG: "debug" },
+    cwd: starts.folder,
+    env: { PATH: process.env["PATH"], PORT: "0", TOLLGATE_DATA: starts.folder, TOLLGATE_LOG: "debug" },
     stdin: "ignore",
     stdout: "pipe",
     stderr,
@@ -140,7 +133,7 @@ describe("the first start", () => {
   });
 
   test("after an upgrade says once that the data was brought forward", async () => {
-    const earlier = new Database(join(folder, "tollgate.db"), { create: true, safeIntegers: true });
+    const earlier = new Database(join(starts.folder, "tollgate.db"), { create: true, safeIntegers: true });
     migrate(earlier, schemaVersion - 1);
     earlier.close();
     const sentence = `the data was brought forward from schema ${schemaVersion - 1} to ${schemaVersion}`;
@@ -164,7 +157,7 @@ describe("the first start", () => {
     const some = await start({ config: `sandbox: off\n${upstream}` });
     expect(some.greeting).toContain(`curl -s '${some.url}${snapshotPath}' -H 'Authorization: Bearer tgk_`);
     expect(some.greeting).not.toContain("/v1/rerank");
-    const other = join(folder, "other");
+    const other = join(starts.folder, "other");
     mkdirSync(other);
     const none = await start({ dataFolder: other, config: "sandbox: off" });
     expect(none.greeting.split("\n").filter((line) => line.startsWith("curl "))).toHaveLength(2);
@@ -179,8 +172,8 @@ describe("the first start", () => {
 
   test("makes its secret for the owner's eyes only, and another secret is a clear error", async () => {
     const first = await start({ config });
-    expect(statSync(join(folder, "secret")).mode & 0o777).toBe(0o600);
-    expect(readdirSync(folder)).toContain("tollgate.db");
+    expect(statSync(join(starts.folder, "secret")).mode & 0o777).toBe(0o600);
+    expect(readdirSync(starts.folder)).toContain("tollgate.db");
     first.signal("SIGTERM");
     await first.exited;
     expect(await complaint({ TOLLGATE_SECRET: "quite another secret" })).toContain(
@@ -191,28 +184,31 @@ describe("the first start", () => {
   test("makes the folder its data goes to, wherever it is told to put them", async () => {
     const secret = { TOLLGATE_SECRET: "a secret from the environment" };
     for (const [place, environment] of [
-      ["a/data/tollgate.db", { TOLLGATE_DATA: join(folder, "a/data"), ...secret }],
-      ["b/store/t.db", { TOLLGATE_STORE: `sqlite:${join(folder, "b/store/t.db")}` }],
+      ["a/data/tollgate.db", { TOLLGATE_DATA: join(starts.folder, "a/data"), ...secret }],
+      ["b/store/t.db", { TOLLGATE_STORE: `sqlite:${join(starts.folder, "b/store/t.db")}` }],
     ] as const) {
       const gateway = await start({ config, environment });
       expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
-      expect(existsSync(join(folder, place))).toBe(true);
+      expect(existsSync(join(starts.folder, place))).toBe(true);
     }
   });
 
   test("can be that of a backup, on a machine that has no data yet", async () => {
     const first = await start({ config });
-    const backup = join(folder, "backup.db");
-    await runTollgate(["backup", backup], { folder, environment: { TOLLGATE_DATA: folder } });
+    const backup = join(starts.folder, "backup.db");
+    await runTollgate(["backup", backup], {
+      folder: starts.folder,
+      environment: { TOLLGATE_DATA: starts.folder },
+    });
     first.signal("SIGTERM");
     await first.exited;
-    const elsewhere = join(folder, "new machine");
+    const elsewhere = join(starts.folder, "new machine");
     mkdirSync(elsewhere);
     const restored = await runTollgate(["restore", backup], { folder: elsewhere });
     expect([restored.code, restored.errors]).toEqual([0, ""]);
     expect(restored.out).toContain("It belongs to a secret that is not here.");
     expect(existsSync(join(elsewhere, "data/secret"))).toBe(false);
-    copyFileSync(join(folder, "secret"), join(elsewhere, "data/secret"));
+    copyFileSync(join(starts.folder, "secret"), join(elsewhere, "data/secret"));
     const beside = await runTollgate(["restore", backup], { folder: elsewhere });
     expect([beside.code, beside.out.includes("secret")]).toEqual([0, false]);
     const again = await start({ environment: { TOLLGATE_DATA: join(elsewhere, "data") } });
@@ -221,12 +217,12 @@ describe("the first start", () => {
 
   test("is backed up into a folder while it is served, and the newest backups stay", async () => {
     const gateway = await start({ config });
-    const safe = join(folder, "safe");
+    const safe = join(starts.folder, "safe");
     mkdirSync(safe);
     const backUp = () =>
       runTollgate(["backup", safe, "--keep", "1", "--json"], {
-        folder,
-        environment: { TOLLGATE_DATA: folder },
+        folder: starts.folder,
+        environment: { TOLLGATE_DATA: starts.folder },
       });
     const first = JSON.parse((await backUp()).out) as { file: string };
     await nextSecond();
@@ -237,20 +233,20 @@ describe("the first start", () => {
     gateway.signal("SIGTERM");
     await gateway.exited;
     const restored = await runTollgate(["restore", second.file], {
-      folder,
-      environment: { TOLLGATE_DATA: folder },
+      folder: starts.folder,
+      environment: { TOLLGATE_DATA: starts.folder },
     });
     expect(restored).toMatchObject({ code: 0, errors: "" });
   });
 
   test("is not that of another installation's backup, whose keys nobody could use here", async () => {
-    const [ours, theirs] = ["ours", "theirs"].map((name) => join(folder, name));
+    const [ours, theirs] = ["ours", "theirs"].map((name) => join(starts.folder, name));
     for (const place of [ours, theirs]) {
       mkdirSync(place ?? "");
       const made = await runTollgate(["account", "create", "--name", "Ada"], { folder: place ?? "" });
       expect(made.code).toBe(0);
     }
-    const backup = join(folder, "theirs.db");
+    const backup = join(starts.folder, "theirs.db");
     await runTollgate(["backup", backup], { folder: theirs ?? "" });
     const refused = await runTollgate(["restore", backup], { folder: ours ?? "" });
     expect([refused.code, refused.out]).toEqual([1, ""]);
@@ -263,11 +259,11 @@ describe("the first start", () => {
   });
 
   test("names the folder that it cannot make or use", async () => {
-    const file = join(folder, "a file");
+    const file = join(starts.folder, "a file");
     writeFileSync(file, "");
     const environment = { TOLLGATE_SECRET: "a secret from the environment" };
     expect(await complaint({ ...environment, TOLLGATE_DATA: file })).toContain(file);
-    const sealed = join(folder, "a folder in the way of the lock");
+    const sealed = join(starts.folder, "a folder in the way of the lock");
     mkdirSync(join(sealed, "tollgate.db.lock"), { recursive: true });
     expect(await complaint({ ...environment, TOLLGATE_DATA: sealed })).toContain(
       `${join(sealed, "tollgate.db.lock")} cannot be opened`,
@@ -368,15 +364,15 @@ upstreams: { findata: { protocol: financialdatasets, url: "http://127.0.0.1:9", 
 
 describe("a command in a folder without data", () => {
   test("says where it looked and what to set, and leaves nothing behind", async () => {
-    const nowhere = join(folder, "nowhere");
+    const nowhere = join(starts.folder, "nowhere");
     const id = ["--account", "acc_1"];
     const places = [
-      [join(folder, "data"), {}],
+      [join(starts.folder, "data"), {}],
       [nowhere, { TOLLGATE_DATA: nowhere }],
     ] as const;
     // All look in the same way, so each looks in one of the two.
     for (const [at, words] of [
-      ["backup", join(folder, "backup.db")],
+      ["backup", join(starts.folder, "backup.db")],
       ["audit"],
       ["account", "list"],
       ["account", "ledger", "acc_1"],
@@ -389,23 +385,23 @@ describe("a command in a folder without data", () => {
       ["link", "list"],
     ].entries()) {
       const [place, environment] = at % 2 === 0 ? places[0] : places[1];
-      const { code, out, errors } = await runTollgate(words, { folder, environment });
+      const { code, out, errors } = await runTollgate(words, { folder: starts.folder, environment });
       expect([words, code, out]).toEqual([words, 1, ""]);
       expect(errors).toContain(`There is no data at ${join(place, "tollgate.db")}.`);
       expect(errors).toContain("TOLLGATE_DATA");
     }
-    expect(readdirSync(folder)).toEqual([]);
+    expect(readdirSync(starts.folder)).toEqual([]);
   });
 
   test("begins an installation when it opens its first account", async () => {
-    const ran = await runTollgate(["account", "create", "--name", "Ada"], { folder });
+    const ran = await runTollgate(["account", "create", "--name", "Ada"], { folder: starts.folder });
     expect(ran.code).toBe(0);
     expect(ran.errors).toMatch(
       /^There was no data at \/\S+\/tollgate\.db yet; it begins with this account\.\n$/,
     );
-    const second = await runTollgate(["account", "create", "--name", "Eve"], { folder });
+    const second = await runTollgate(["account", "create", "--name", "Eve"], { folder: starts.folder });
     expect(second).toMatchObject({ code: 0, errors: "" });
-    const listed = await runTollgate(["account", "list", "--json"], { folder });
+    const listed = await runTollgate(["account", "list", "--json"], { folder: starts.folder });
     expect(JSON.parse(listed.out)).toMatchObject({ accounts: [{ name: "Ada" }, { name: "Eve" }] });
   });
 });

@@ -1,16 +1,12 @@
 // A configuration that is read while somebody writes it: nothing is sold by half of a file.
 
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../support/until.ts";
-import { openStarts, snapshotMicrosNow, type Starts } from "./operator-starts.ts";
+import { snapshotMicrosNow, useStarts } from "./operator-starts.ts";
 
-let starts: Starts;
-beforeEach(() => {
-  starts = openStarts();
-});
-afterEach(() => starts.close());
+const starts = useStarts();
 
 test("a configuration that is empty while it is written does not put anything back to the defaults", async () => {
   const file = join(starts.folder, "tollgate.yaml");

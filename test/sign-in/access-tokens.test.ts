@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { systemClock } from "../../gateway/src/platform/clock.ts";
 import { openVendorDouble } from "../doubles/vendor-double.ts";
+import { codeOf } from "../support/answers.ts";
 import { snapshotPath } from "../support/purchases.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
@@ -33,10 +34,6 @@ const rerank = (token: string): Promise<Response> =>
     headers: { ...bearer(token), "content-type": "application/json" },
     body: JSON.stringify(cheap),
   });
-const errorOf = async (response: Response): Promise<unknown> => {
-  const body = (await response.json()) as { error: { code?: string } | string; code?: string };
-  return typeof body.error === "string" ? body.code : body.error.code;
-};
 /** A token that looks like one, and is none. */
 const otherLetter = (token: string): string => `${token.slice(0, -1)}${token.endsWith("a") ? "b" : "a"}`;
 
@@ -92,7 +89,7 @@ describe("at the API", () => {
     expect(scope).toBe("tools:read");
     const refused = await rerank(token);
     expect(refused.status).toBe(403);
-    expect(await errorOf(refused)).toBe("insufficient_scope");
+    expect(await codeOf(refused)).toBe("insufficient_scope");
     expect((await get("/v1/credits/balance", token)).status).toBe(200);
     const quote = await fetch(gateway.url + snapshotPath, {
       headers: { ...bearer(token), "x-tollgate-cost-mode": "quote" },
@@ -120,7 +117,7 @@ describe("at the API", () => {
       });
     for (const [path, body, status] of changes) {
       const refused = await send(path, body, reading);
-      expect([path, refused.status, await errorOf(refused)]).toEqual([path, 403, "insufficient_scope"]);
+      expect([path, refused.status, await codeOf(refused)]).toEqual([path, 403, "insufficient_scope"]);
       expect([path, (await send(path, body, spending)).status]).toEqual([path, status]);
     }
     expect((await get("/apis/v1/social_a/links", reading)).status).toBe(200);
@@ -182,7 +179,7 @@ describe("at the API", () => {
     const { access_token: token } = await signInWith(gateway.url, account.key, { per_call_usd: "5" });
     const refused = await get(snapshotPath, token);
     expect(refused.status).toBe(402);
-    expect(await errorOf(refused)).toBe("budget_exceeded");
+    expect(await codeOf(refused)).toBe("budget_exceeded");
     await gateway.store.keys.revoke(account.keyId, Date.now());
     expect((await get("/v1/credits/balance", token)).status).toBe(401);
   });

@@ -1,30 +1,23 @@
 // By what an operator sees that the gateway lives, and what it did: probes, metrics, request ids and logs.
 
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findFreePort } from "../support/free-port.ts";
 import { projectFolder } from "../support/project-folder.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
-import { openStarts, type Starts } from "../operator/operator-starts.ts";
+import { useStarts } from "../operator/operator-starts.ts";
 import { snapshotPath } from "../support/purchases.ts";
 
-let starts: Starts;
-let folder: string;
-beforeEach(() => {
-  starts = openStarts();
-  ({ folder } = starts);
-});
-afterEach(() => starts.close());
-
-const start: Starts["start"] = (meant) => starts.start(meant);
+const starts = useStarts();
+const { start } = starts;
 
 describe("life signs", () => {
   test("whoever is ready to be called can be stopped in order, also before it greets", async () => {
     const port = await findFreePort();
     const child = Bun.spawn([process.execPath, join(projectFolder, "gateway/src/main.ts"), "serve"], {
-      cwd: folder,
-      env: { PATH: process.env["PATH"], PORT: String(port), TOLLGATE_DATA: folder },
+      cwd: starts.folder,
+      env: { PATH: process.env["PATH"], PORT: String(port), TOLLGATE_DATA: starts.folder },
       stdout: "ignore",
       stderr: "ignore",
     });
@@ -137,8 +130,8 @@ describe("life signs", () => {
   });
 
   test("readyz names a door that could not be opened, until it can be; nobody has to restart anything", async () => {
-    const broken = join(folder, "broken");
-    const preload = join(folder, "break-loading.ts");
+    const broken = join(starts.folder, "broken");
+    const preload = join(starts.folder, "break-loading.ts");
     // A disk, or a limit on open files, that does not give a library's file when it is first needed.
     writeFileSync(
       preload,

@@ -32,3 +32,9 @@ export interface Limited {
     };
   };
 }
+
+/** The code of a refusal, in whatever shape its door says it. */
+export async function codeOf(response: Response): Promise<unknown> {
+  const body = (await response.json()) as { error: { code: string } | string; code?: string };
+  return typeof body.error === "string" ? body.code : body.error.code;
+}

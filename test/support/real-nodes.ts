@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { callerAt, type Caller } from "./caller.ts";
 import { openGatewayProcess, type GatewayProcess } from "./gateway-process.ts";
-import { runTollgate, type Ran } from "./run-tollgate.ts";
+import { runTollgate, toldIn, type Ran } from "./run-tollgate.ts";
 import { openSandboxProgram, type SandboxControl } from "./sandbox.ts";
 import type { TestAccount } from "./test-gateway.ts";
 import { until } from "./until.ts";
@@ -78,11 +78,8 @@ export async function openRealNodes({
     written.push(ran.out, ran.errors);
     return ran;
   };
-  const ask = async (...words: string[]): Promise<Record<string, unknown>> => {
-    const { code, out, errors } = await tollgate(...words, "--json");
-    if (code !== 0 || errors !== "") throw new Error(`tollgate ${words.join(" ")}: ${out}${errors}`);
-    return JSON.parse(out) as Record<string, unknown>;
-  };
+  const ask = async (...words: string[]): Promise<Record<string, unknown>> =>
+    toldIn(await tollgate(...words, "--json"));
   const query = <Row>(sql: string): Promise<readonly Row[]> => outside.unsafe<Row[]>(sql);
 
   return {

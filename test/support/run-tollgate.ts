@@ -34,3 +34,9 @@ export async function runProgram(
   ]);
   return { code: await child.exited, out, errors };
 }
+
+/** What a command said in JSON; throws when it failed or complained. */
+export function toldIn({ code, out, errors }: Ran): Record<string, unknown> {
+  if (code !== 0 || errors !== "") throw new Error(`The command ended with ${code}: ${out}${errors}`);
+  return JSON.parse(out) as Record<string, unknown>;
+}

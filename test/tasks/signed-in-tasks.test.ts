@@ -1,7 +1,7 @@
 // Where features meet: people who signed a client in, tasks that outlive their calls, approvals, linked accounts, and
 // agents that use all of them. Each promise here belongs to two rooms at once.
 
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,33 +9,12 @@ import { useTool, type ToolResult } from "../agents/agent-client.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 import { createPerson, signInWith } from "../sign-in/oauth-person.ts";
-import {
-  create,
-  createTask,
-  poll,
-  pollUntil,
-  quick,
-  shiftedClock,
-  stuck,
-  video,
-  videoMicros,
-} from "./task-caller.ts";
+import { codeOf } from "../support/answers.ts";
+import { create, createTask, poll, quick, stuck, useTaskGateway, video, videoMicros } from "./task-caller.ts";
 import { agree, createVisitor } from "../support/visitor.ts";
 
 const dayMs = 24 * 60 * 60_000;
-const clock = shiftedClock();
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await openTestGateway({ clock });
-});
-afterAll(() => gateway.close());
-afterEach(async () => {
-  await gateway.sandbox.clear();
-  expect(await gateway.audit()).toEqual([]);
-});
-
-const rich = (): Promise<TestAccount> => gateway.openAccount({ creditUsd: "20" });
+const { clock, gateway, rich, reaches } = await useTaskGateway();
 
 /** The account as a client sees it that its person signed in: the same, with a token in place of the key. */
 async function signedIn(
@@ -49,14 +28,6 @@ async function signedIn(
 
 const statusOf = async (account: TestAccount, taskId: string): Promise<string> =>
   (await poll(gateway, account, taskId)).output.task_status;
-
-const reaches = (account: TestAccount, taskId: string, status: string) =>
-  pollUntil(gateway, account, { taskId, status, pause: () => clock.forward(3_100) });
-
-const errorOf = async (response: Response): Promise<unknown> => {
-  const body = (await response.json()) as { error: { code?: string } | string; code?: string };
-  return typeof body.error === "string" ? body.code : body.error.code;
-};
 
 const grantOf = async (account: TestAccount) => {
   const [grant] = await gateway.store.grants.list(account.accountId);
@@ -76,7 +47,7 @@ describe("a task of a client that was signed in", () => {
     const first = await createTask(gateway, client, video(quick));
     await createTask(gateway, client, video(stuck));
     const refused = await create(gateway, client, video(stuck));
-    expect([refused.status, await errorOf(refused)]).toEqual([402, "budget_exceeded"]);
+    expect([refused.status, await codeOf(refused)]).toEqual([402, "budget_exceeded"]);
 
     clock.forward(2 * 60_000);
     expect(utcDay()).toBe(dayBefore + dayMs);

@@ -1,7 +1,9 @@
 // A caller of video tasks, and a clock that can be put forward, so that nobody waits for pauses between polls.
 
+import { afterAll, afterEach, expect } from "bun:test";
 import { systemClock, type Clock } from "../../gateway/src/platform/clock.ts";
-import type { TestAccount } from "../support/test-gateway.ts";
+import type { Caller } from "../support/caller.ts";
+import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
 
 export const createPath = "/apis/v1/services/aigc/video-generation/video-synthesis";
 export const taskPath = (taskId: string): string => `/apis/v1/services/aigc/tasks/${taskId}`;
@@ -40,21 +42,11 @@ export interface Resource {
   readonly request_id: string;
 }
 
-interface At {
-  readonly post: (
-    account: TestAccount,
-    path: string,
-    body: unknown,
-    headers?: Readonly<Record<string, string>>,
-  ) => Promise<Response>;
-  readonly call: (account: TestAccount, path: string, init?: RequestInit) => Promise<Response>;
-}
-
-export const create = (at: At, account: TestAccount, body: object, headers = {}): Promise<Response> =>
+export const create = (at: Caller, account: TestAccount, body: object, headers = {}): Promise<Response> =>
   at.post(account, createPath, body, { ...asynchronous, ...headers });
 
 export async function createTask(
-  at: At,
+  at: Caller,
   account: TestAccount,
   body: object,
   headers = {},
@@ -65,7 +57,7 @@ export async function createTask(
   return JSON.parse(text) as Resource;
 }
 
-export async function poll(at: At, account: TestAccount, taskId: string): Promise<Resource> {
+export async function poll(at: Caller, account: TestAccount, taskId: string): Promise<Resource> {
   const response = await at.call(account, taskPath(taskId));
   if (response.status !== 200) throw new Error(`The poll was refused: ${response.status}`);
   return (await response.json()) as Resource;
@@ -81,7 +73,7 @@ interface AwaitedTask {
 const questionsMax = 20;
 
 /** Asks about the task until it has this status. */
-export async function pollUntil(at: At, account: TestAccount, awaited: AwaitedTask): Promise<Resource> {
+export async function pollUntil(at: Caller, account: TestAccount, awaited: AwaitedTask): Promise<Resource> {
   const { taskId, status, pause } = awaited;
   let seen = await poll(at, account, taskId);
   for (let asked = 1; asked <= questionsMax && seen.output.task_status !== status; asked++) {
@@ -100,5 +92,24 @@ export function shiftedClock(): Clock & { readonly forward: (ms: number) => void
     wallMs: () => systemClock.wallMs() + shiftMs,
     monotonicMs: () => systemClock.monotonicMs() + shiftMs,
     forward: (ms) => void (shiftMs += ms),
+  };
+}
+
+/** To be called once in a file of tests: a gateway with the sandbox on a clock of its own; its books are audited after each. */
+export async function useTaskGateway() {
+  const clock = shiftedClock();
+  const gateway = await openTestGateway({ clock });
+  afterAll(() => gateway.close());
+  afterEach(async () => {
+    await gateway.sandbox.clear();
+    expect(await gateway.audit()).toEqual([]);
+  });
+  return {
+    clock,
+    gateway,
+    rich: (): Promise<TestAccount> => gateway.openAccount({ creditUsd: "20" }),
+    /** Puts the clock past the pause between two questions, until the task has this status. */
+    reaches: (account: TestAccount, taskId: string, status: string): Promise<Resource> =>
+      pollUntil(gateway, account, { taskId, status, pause: () => clock.forward(3_100) }),
   };
 }

@@ -1,7 +1,7 @@
 // Video tasks as their callers meet them, against the sandbox and its book.
 
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { describe, expect, test } from "bun:test";
+import { openTestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 import {
   asynchronous,
@@ -9,32 +9,15 @@ import {
   createPath,
   createTask,
   poll,
-  pollUntil,
   quick,
-  shiftedClock,
   stuck,
   taskPath,
+  useTaskGateway,
   video,
   videoMicros,
 } from "./task-caller.ts";
 
-const clock = shiftedClock();
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await openTestGateway({ clock });
-});
-afterAll(() => gateway.close());
-afterEach(async () => {
-  await gateway.sandbox.clear();
-  expect(await gateway.audit()).toEqual([]);
-});
-
-const rich = (): Promise<TestAccount> => gateway.openAccount({ creditUsd: "20" });
-
-/** Puts the clock past the pause between two questions, until the task has this status. */
-const reaches = (account: TestAccount, taskId: string, status: string) =>
-  pollUntil(gateway, account, { taskId, status, pause: () => clock.forward(3_100) });
+const { clock, gateway, rich, reaches } = await useTaskGateway();
 
 const creations = async (): Promise<number> =>
   (await gateway.sandbox.book()).filter(({ path }) => path.endsWith("/video-synthesis")).length;

@@ -1,28 +1,18 @@
 // How holds become calls and calls end, whatever the store: what is written, and what is refused to be written.
 
-import type { Attempt, CallOutcome, UsageSource } from "../ledger/call-record.ts";
+import type { CallOutcome } from "../ledger/call-record.ts";
 import { chargeFor, type Charge } from "../ledger/charge.ts";
-import type { HoldRequest, HoldResult, Release, Resolved } from "../ledger/ledger.ts";
-import type { TaskEnd } from "../ledger/task-record.ts";
+import type { HoldRequest, HoldResult, Release, Resolved, Settlement } from "../ledger/ledger.ts";
 import type { BoundStanding } from "../ledger/why-not-held.ts";
 import type { Quantities } from "../prices/quantities.ts";
 import { valuePico, type Terms } from "../prices/terms.ts";
-import type { Pico } from "../platform/money.ts";
 import type { CallEnd, HeldCall } from "./held-call.ts";
 import { unitPricesOf } from "./call-record-rows.ts";
 import { dayStartMs } from "./sums.ts";
 
 /** An end as it is asked for, before the ledger says what it costs. */
-export interface Ending {
-  readonly callId: string;
+export interface Ending extends Omit<Settlement, "outcome"> {
   readonly outcome: CallOutcome;
-  readonly used: Quantities;
-  readonly usageSource: UsageSource;
-  readonly valuePico: Pico;
-  readonly httpStatus: number | undefined;
-  readonly attempts: readonly Attempt[];
-  readonly settledAtMs: number;
-  readonly task?: TaskEnd | undefined;
   readonly freed?: Release["freed"];
 }
 
