@@ -133,28 +133,11 @@ export function runsConformance(openStore: OpenStore): void {
 
   runTest("a run that finds nothing open releases nothing, and runs may follow each other", async (books) => {
     const caller = await books.openCaller();
-    expect(await books.restart()).toEqual({
-      releasedCalls: 0,
-      releasedMicros: 0n,
-      settledCalls: 0,
-      charges: [],
-      lostTasks: 0,
-    });
+    const nothing = { releasedCalls: 0, releasedMicros: 0n, settledCalls: 0, charges: [], lostTasks: 0 };
+    expect(await books.restart()).toEqual(nothing);
     await books.held(caller);
-    expect(await books.restart()).toEqual({
-      releasedCalls: 1,
-      releasedMicros: 100n,
-      settledCalls: 0,
-      charges: [],
-      lostTasks: 0,
-    });
-    expect(await books.restart()).toEqual({
-      releasedCalls: 0,
-      releasedMicros: 0n,
-      settledCalls: 0,
-      charges: [],
-      lostTasks: 0,
-    });
+    expect(await books.restart()).toEqual({ ...nothing, releasedCalls: 1, releasedMicros: 100n });
+    expect(await books.restart()).toEqual(nothing);
   });
 
   runTest("a program beside the server, which begins no run, leaves its calls alone", async (books) => {

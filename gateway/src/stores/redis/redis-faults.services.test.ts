@@ -2,11 +2,12 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { startPrivateRedis, type PrivateRedis } from "../../../../test/services/redis.ts";
 import { until } from "../../../../test/support/until.ts";
-import type { RateWant, SlotWant, Take } from "../../limits/limiter.ts";
+import type { RateWant, Take } from "../../limits/limiter.ts";
 import { asTakenAt, type TakenAt } from "../../limits/taken-at.ts";
 import { createLog } from "../../platform/log.ts";
 import { createMetrics } from "../../platform/metrics.ts";
 import { openSoftLimiter, type SoftLimiter } from "./soft-limiter.ts";
+import { rate, slot } from "./test-wants.ts";
 
 interface Node {
   readonly limiter: SoftLimiter;
@@ -99,21 +100,6 @@ async function openWire(port: number): Promise<Wire> {
     lostAnswers: () => lost,
   };
 }
-
-const rate = (limit: number, amount = 1, name = "r"): RateWant => ({
-  kind: "rate",
-  of: "requests",
-  name,
-  amount,
-  limit,
-});
-const slot = (holder: string, limit = 2): SlotWant => ({
-  kind: "slot",
-  name: "s",
-  holder,
-  limit,
-  leaseMs: 3_600_000,
-});
 
 /** How many of so many get through, one after the other. */
 async function countTaken({ limiter }: Node, want: RateWant, times: number): Promise<number> {

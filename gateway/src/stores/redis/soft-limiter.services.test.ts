@@ -1,11 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { startPrivateRedis, redisForTests, type TestRedis } from "../../../../test/services/redis.ts";
 import { limiterConformance, worstMinute } from "../../limits/limiter-conformance.ts";
-import type { RateWant, SlotWant } from "../../limits/limiter.ts";
+import type { RateWant } from "../../limits/limiter.ts";
 import { asTakenAt } from "../../limits/taken-at.ts";
 import { createLog } from "../../platform/log.ts";
 import { createMetrics } from "../../platform/metrics.ts";
 import { openSoftLimiter, type SoftLimiter } from "./soft-limiter.ts";
+import { rate, slot } from "./test-wants.ts";
 
 let redis: TestRedis;
 let opened: SoftLimiter[] = [];
@@ -43,21 +44,6 @@ async function openNode(
   opened.push(limiter);
   return limiter;
 }
-
-const rate = (limit: number, amount = 1): RateWant => ({
-  kind: "rate",
-  of: "requests",
-  name: "r",
-  amount,
-  limit,
-});
-const slot = (holder: string, limit = 2): SlotWant => ({
-  kind: "slot",
-  name: "s",
-  holder,
-  limit,
-  leaseMs: 3_600_000,
-});
 
 limiterConformance("the limiter in Redis", async () => {
   let nowMs = Date.UTC(2026, 5, 1, 12) + 345;

@@ -2,8 +2,9 @@ import { expect, test } from "bun:test";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatMessage, ChatPart } from "../chat.ts";
 import { marked } from "../marks.ts";
+import { refusedField } from "../test-requests.ts";
 import { anthropicDialect } from "./anthropic-dialect.ts";
-import { asked, plainRequest, refusedField } from "./test-chat-samples.ts";
+import { asked, plainRequest } from "./test-chat-samples.ts";
 
 const readAll = (messages: unknown): readonly ChatMessage[] =>
   anthropicDialect.readRequest({ messages }, asked).messages;

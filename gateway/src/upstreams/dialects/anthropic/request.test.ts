@@ -2,8 +2,9 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest } from "../chat.ts";
+import { refusedField } from "../test-requests.ts";
 import { anthropicDialect } from "./anthropic-dialect.ts";
-import { asked, expressibleRequest, plainRequest, refusedField } from "./test-chat-samples.ts";
+import { asked, expressibleRequest, plainRequest } from "./test-chat-samples.ts";
 
 const { readRequest, writeRequest } = anthropicDialect;
 const plainBody = { model: "m", max_tokens: 1000, messages: [{ role: "user", content: "Hello" }] };

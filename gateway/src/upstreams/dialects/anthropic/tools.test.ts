@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest } from "../chat.ts";
+import { refusedField } from "../test-requests.ts";
 import { anthropicDialect } from "./anthropic-dialect.ts";
-import { asked, plainRequest, refusedField } from "./test-chat-samples.ts";
+import { asked, plainRequest } from "./test-chat-samples.ts";
 
 const read = (body: JsonObject): ChatRequest => anthropicDialect.readRequest(body, asked);
 const write = (more: Partial<ChatRequest>): JsonObject =>

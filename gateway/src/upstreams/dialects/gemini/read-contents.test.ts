@@ -2,23 +2,7 @@ import { expect, test } from "bun:test";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest } from "../chat.ts";
 import { marked } from "../marks.ts";
-import { Inexpressible } from "../dialect.ts";
-import { geminiDialect } from "./gemini-dialect.ts";
-
-const hello = [{ role: "user", parts: [{ text: "hello" }] }];
-
-const read = (body: JsonObject): ChatRequest =>
-  geminiDialect.readRequest({ contents: hello, ...body }, { model: "m", stream: false });
-
-const fieldRefused = (body: JsonObject): string => {
-  try {
-    read(body);
-  } catch (error) {
-    if (error instanceof Inexpressible) return error.field;
-    throw error;
-  }
-  return "nothing";
-};
+import { fieldRefused, read } from "./test-read.ts";
 
 const partsOf = (...parts: readonly JsonObject[]): JsonObject => ({ contents: [{ role: "user", parts }] });
 

@@ -1,23 +1,8 @@
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest } from "../chat.ts";
-import { Inexpressible } from "../dialect.ts";
 import { geminiDialect } from "./gemini-dialect.ts";
-
-const hello = [{ role: "user", parts: [{ text: "hello" }] }];
-
-const read = (body: JsonObject): ChatRequest =>
-  geminiDialect.readRequest({ contents: hello, ...body }, { model: "m", stream: false });
-
-const fieldRefused = (body: JsonObject): string => {
-  try {
-    read(body);
-  } catch (error) {
-    if (error instanceof Inexpressible) return error.field;
-    throw error;
-  }
-  return "nothing";
-};
+import { fieldRefused, read } from "./test-read.ts";
 
 test("the model and whether it streams are those of the path", () => {
   const asked = { model: "gemini-2.5-pro", stream: true };

@@ -1,30 +1,11 @@
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatMessage, ChatPart, ChatRequest } from "../chat.ts";
+import { bareRequest } from "../test-requests.ts";
 import { geminiDialect } from "./gemini-dialect.ts";
 
-const plain: ChatRequest = {
-  model: "gemini-2.5-flash",
-  system: [],
-  messages: [{ role: "user", parts: [{ kind: "text", text: "hello" }] }],
-  tools: [],
-  toolChoice: undefined,
-  parallelToolCalls: undefined,
-  outputTokensMax: undefined,
-  temperature: undefined,
-  topP: undefined,
-  topK: undefined,
-  stop: [],
-  seed: undefined,
-  frequencyPenalty: undefined,
-  presencePenalty: undefined,
-  output: undefined,
-  reasoning: undefined,
-  endUser: undefined,
-  stream: false,
-};
 const write = (changes: Partial<ChatRequest>): JsonObject =>
-  geminiDialect.writeRequest({ ...plain, ...changes });
+  geminiDialect.writeRequest({ ...bareRequest, model: "gemini-2.5-flash", ...changes });
 const user = (...parts: readonly ChatPart[]): ChatMessage => ({ role: "user", parts });
 const assistant = (...parts: readonly ChatPart[]): ChatMessage => ({ role: "assistant", parts });
 const call: ChatPart = { kind: "tool_call", id: "1", name: "f", arguments: '{"a":1}' };

@@ -1,22 +1,14 @@
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest } from "../chat.ts";
-import { Inexpressible } from "../dialect.ts";
+import { refusedField } from "../test-requests.ts";
 import { openaiDialect } from "./openai-dialect.ts";
 
 const read = (body: JsonObject): ChatRequest =>
   openaiDialect.readRequest({ messages: [], ...body }, { model: "m", stream: false });
 const readMessages = (...messages: readonly JsonObject[]): ChatRequest => read({ messages });
 
-const refused = (body: JsonObject): string | undefined => {
-  try {
-    read(body);
-    return undefined;
-  } catch (error) {
-    if (error instanceof Inexpressible) return error.field;
-    throw error;
-  }
-};
+const refused = (body: JsonObject): string | undefined => refusedField(() => read(body));
 const refusedPart = (part: JsonObject): string | undefined =>
   refused({ messages: [{ role: "user", content: [part] }] });
 
