@@ -9,6 +9,7 @@ import {
   tokensMax,
 } from "./conversations/common.ts";
 import { estimateConversation } from "./conversations/estimate.ts";
+import { keptThreads, threadMember } from "./conversations/kept-threads.ts";
 import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
 
 const messagesBody = z.looseObject({
@@ -23,6 +24,7 @@ const messagesBody = z.looseObject({
   service_tier: serviceTier,
   speed,
   inference_geo: inferenceGeo,
+  thread: threadMember,
   fallbacks: z.array(z.unknown()).max(0, "expected none: another model has a price of its own").nullish(),
 });
 
@@ -63,4 +65,5 @@ export const messagesCreate = defineOperation({
         : { ...estimate, limited: undefined, expected: { ...estimate.expected, output_tokens: 0 } };
     },
   },
+  goesOn: keptThreads,
 });

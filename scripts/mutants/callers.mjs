@@ -44,6 +44,42 @@ export const mutants = [
     tests: ["test/callers/kept-answers.test.ts"],
   },
   {
+    name: "an account goes on with another's thread",
+    file: "catalogue/messages.ts",
+    find: "  goesOn: keptThreads,\n",
+    replace: "",
+    tests: ["test/callers/kept-threads.test.ts"],
+  },
+  {
+    name: "a thread goes on in a way that nobody here knows of",
+    file: "catalogue/conversations/kept-threads.ts",
+    find: 'z.enum(["create", "continue"], "expected create or continue")',
+    replace: "z.string()",
+    tests: ["test/callers/kept-threads.test.ts"],
+  },
+  {
+    name: "nobody knows whose a thread is whose answer came whole",
+    file: "gateway/src/upstreams/exchanges/chat-exchange.ts",
+    find: "native.keepsAnswer?.(dispatch) ? keptIdOf(json) : []",
+    replace: "native.keepsAnswer?.(dispatch) ? [] : keptIdOf(json)",
+    tests: ["test/callers/kept-threads.test.ts"],
+  },
+  {
+    name: "nobody knows whose a streamed thread is",
+    file: "gateway/src/upstreams/exchanges/chat-stream.ts",
+    find: "if (events.some(isStart)) ids =",
+    replace: "if (!events.some(isStart)) ids =",
+    tests: ["test/callers/kept-threads.test.ts"],
+  },
+  {
+    name: "what cannot be said is another refusal for a thread of somebody else",
+    file: "gateway/src/call/run-call.ts",
+    find: '  if (kept?.kind === "found") price =',
+    replace:
+      '  if (kept?.kind === "not_found" && call.id !== "") return kept.answer();\n  if (kept?.kind === "found") price =',
+    tests: ["test/callers/kept-threads.test.ts"],
+  },
+  {
     name: "nobody knows whose a streamed answer is that its vendor keeps",
     file: "gateway/src/call/steps/keep-answer.ts",
     find: "return exchanged.relay.keptIds();",

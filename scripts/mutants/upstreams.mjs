@@ -42,6 +42,13 @@ export const mutants = [
     tests: ["test/upstreams/kept-answers.test.ts"],
   },
   {
+    name: "a thread that one upstream does not keep is asked of no other",
+    file: "gateway/src/upstreams/protocols/anthropic.ts",
+    find: 'status === 404 && detailsCodeOf(errorIn(errorBodyOf(json))) === "thread_not_found"',
+    replace: 'status === 400 && detailsCodeOf(errorIn(errorBodyOf(json))) === "thread_not_found"',
+    tests: ["test/callers/kept-threads.test.ts"],
+  },
+  {
     name: "a redirect is taken for an answer",
     file: "gateway/src/upstreams/http/exchange.ts",
     find: 'if (status >= 300 && status < 400) this.#giveUp("redirect");',

@@ -101,6 +101,7 @@ const requestShape: Shape = {
   ...fields("container", "inference_geo", "max_tokens", "service_tier", "stop_sequences", "stream"),
   ...fields("temperature", "top_k", "top_p"),
   metadata: fields("user_id"),
+  thread: fields("type", "previous_message_id"),
 };
 
 const budgetMin = 1024;

@@ -4,6 +4,7 @@ import { messagesUsage, streamedMessage, wholeMessage } from "./anthropic-messag
 import { checkMessages, omitsThought, readMessages, showsThinking } from "./anthropic-request.ts";
 import type { Asked } from "./asked.ts";
 import { headerValues } from "./http-wire.ts";
+import { listOf, objectOf, stringOf } from "./json-read.ts";
 import { createModelBook } from "./model-book.ts";
 import type { ModelDouble } from "./model-book.ts";
 import { defaultReply, planReply } from "./model-reply.ts";
@@ -14,7 +15,15 @@ import { countedOf, planUsage, promptOf } from "./token-usage.ts";
 import type { UsageOption } from "./token-usage.ts";
 import { openVendorDouble } from "./vendor-double.ts";
 import type { Handler, RecordedRequest } from "./vendor-double.ts";
-import { createIds, hasHeader, jsonAnswer, queryOf, readJsonObject, withHeader } from "./vendor-checks.ts";
+import {
+  createIds,
+  hasHeader,
+  isObject,
+  jsonAnswer,
+  queryOf,
+  readJsonObject,
+  withHeader,
+} from "./vendor-checks.ts";
 import type { JsonObject } from "./vendor-checks.ts";
 
 export interface AnthropicOptions {
@@ -37,13 +46,16 @@ export const openAnthropicDouble = async ({
   const nextRequestId = createIds("req_");
   const nextMessageId = createIds("msg_");
 
-  type Refused = (status: number, message: string) => Answer;
+  /** What was said so far, by the id of the newest answer, where its thread is kept. */
+  const threads = new Map<string, readonly unknown[]>();
+
+  type Refused = (status: number, message: string, code?: string) => Answer;
 
   const admitted =
     (work: (request: RecordedRequest, requestId: string, refused: Refused) => Answer): Handler =>
     (request) => {
       const requestId = nextRequestId();
-      const refused: Refused = (status, message) => refuse(status, { message, requestId });
+      const refused: Refused = (status, message, code) => refuse(status, { message, requestId, code });
       if (!hasHeader(request, { name: "x-api-key", value: key })) {
         const given = headerValues(request.headers, "x-api-key").length;
         return refused(401, given === 0 ? "x-api-key header is required" : "invalid x-api-key");
@@ -67,7 +79,9 @@ export const openAnthropicDouble = async ({
       if (problem !== undefined) return refused(400, problem);
       const model = String(body["model"]);
       if (!models.includes(model)) return refused(404, `model: ${model}`);
-      return withHeader(work(body, request, requestId), ["request-id", requestId]);
+      const whole = goneOnWith(body, threads);
+      if (whole === undefined) return refused(404, threadNotFound, "thread_not_found");
+      return withHeader(work(whole, request, requestId), ["request-id", requestId]);
     });
 
   /** A page of at most `limit`, 20 when not asked for more. */
@@ -94,8 +108,13 @@ export const openAnthropicDouble = async ({
     const { said, usage } = planned(body);
     const { model } = wanted;
     const report = book.charge({ request, requestId, model, usage, say: messagesUsage.say });
+    const id = nextMessageId();
+    if (isObject(body["thread"])) {
+      const answer = { role: "assistant", content: said.text };
+      threads.set(id, [...listOf(body["messages"]), answer]);
+    }
     const parts = {
-      id: nextMessageId(),
+      id,
       model,
       reply: said,
       showsThinking: showsThinking(body),
@@ -128,10 +147,27 @@ const errorTypes: Readonly<Record<number, string>> = {
   404: "not_found_error",
 };
 
-const refuse = (
-  status: number,
-  { message, requestId }: { readonly message: string; readonly requestId: string },
-): Answer =>
-  jsonAnswer(status, { type: "error", error: { type: errorTypes[status], message }, request_id: requestId }, [
-    ["request-id", requestId],
-  ]);
+const threadNotFound = "No usable thread state was found for `previous_message_id`.";
+
+/** The request with all that its thread has; undefined where there is no such thread. */
+const goneOnWith = (
+  body: JsonObject,
+  threads: ReadonlyMap<string, readonly unknown[]>,
+): JsonObject | undefined => {
+  const { type, previous_message_id: previous } = objectOf(body["thread"]);
+  if (type !== "continue") return body;
+  const kept = threads.get(stringOf(previous));
+  return kept && { ...body, messages: [...kept, ...listOf(body["messages"])] };
+};
+
+interface Refusal {
+  readonly message: string;
+  readonly requestId: string;
+  readonly code?: string | undefined;
+}
+
+const refuse = (status: number, { message, requestId, code }: Refusal): Answer => {
+  const details = code === undefined ? {} : { details: { error_code: code } };
+  const error = { type: errorTypes[status], message, ...details };
+  return jsonAnswer(status, { type: "error", error, request_id: requestId }, [["request-id", requestId]]);
+};

@@ -65,14 +65,14 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   let price = priceCall(valid, gate); //                                         403 · 404 · 503
   call.known.model = price.model?.id;
   call.known.atMostMicros = price.atMostMicros;
-  const finding = findKept(valid, price, gate); //                               400 · 404
+  const finding = findKept(valid, price, gate); //                               400
   const kept = finding && (await finding);
-  if (kept?.kind === "not_found") return kept.answer;
-  if (kept) price = { ...price, upstreams: kept.upstreams };
+  if (kept?.kind === "found") price = { ...price, upstreams: kept.upstreams };
   const acting = sold.link && (await actForLink(sold.link, valid, price, gate));
   const taskId = sold.task && gate.newTaskId();
   const priced: PricedCall = { call, operation: sold, offered, input, caller, wishes, price, acting, taskId };
   const candidates = prepare(priced, gate); //                                   400
+  if (kept?.kind === "not_found") return kept.answer(); //                       404
   if (wishes.quote) return quote(priced, gate);
 
   const earlierTask = taskId === undefined ? undefined : await findEarlierTask(priced, gate); // 409

@@ -3,7 +3,10 @@ export interface GoesOn<Input> {
   /** What this call does not bring along, but names by the vendor's ids. Nearly always that is nothing. */
   readonly refersTo: (input: Input) => readonly Reference[];
   /** What the vendor says to whoever names what it does not have. */
-  readonly notFound: (reference: Reference) => { readonly status: number; readonly json: unknown };
+  readonly notFound: (
+    reference: Reference,
+    callId: string,
+  ) => { readonly status: number; readonly json: unknown };
 }
 
 export interface Reference {

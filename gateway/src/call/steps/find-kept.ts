@@ -12,10 +12,10 @@ import type { ValidCall } from "../valid-call.ts";
 /** More than a response has items. Each is looked up, before anything is paid for. */
 const referencesMax = 1_000;
 
-/** Who can be asked to go on with it; or what its caller is told, who has no such thing. */
+/** Who can be asked to go on with it; or what its caller is told, who has no such thing, if the call can be said at all. */
 type FoundKeepers =
   | { readonly kind: "found"; readonly upstreams: readonly Upstream[] }
-  | { readonly kind: "not_found"; readonly answer: Answer };
+  | { readonly kind: "not_found"; readonly answer: () => Answer };
 
 /**
  * Looks up whose it is, and who keeps it, where a call goes on with what its vendor has kept: all accounts come to the
@@ -50,11 +50,14 @@ async function lookUp(
   const found = await readBooks(looking, call, gate);
   const foreign = references.find((_, at) => found[at]?.isOwn === false);
   if (foreign) {
-    // As if the vendor had been asked for what it never had, down to the headers.
-    call.known.chargedMicros = 0n;
-    call.known.servedBySandbox = upstreams[0]?.sandbox;
-    const { status, json } = notFound(foreign);
-    return { kind: "not_found", answer: jsonAnswer(status, json) };
+    const answer = (): Answer => {
+      // As if the vendor had been asked for what it never had, down to the headers.
+      call.known.chargedMicros = 0n;
+      call.known.servedBySandbox = upstreams[0]?.sandbox;
+      const { status, json } = notFound(foreign, call.id);
+      return jsonAnswer(status, json);
+    };
+    return { kind: "not_found", answer };
   }
   const keepers = found.map((kept) =>
     kept?.isOwn === true ? upstreams.find(({ name }) => name === kept.upstream) : undefined,

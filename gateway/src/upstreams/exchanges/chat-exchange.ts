@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { chatFailureIn, failureIn, isWithoutAnswer } from "./chat-failure.ts";
 import { chatStream } from "./chat-stream.ts";
 import { readTokens } from "./chat-tokens.ts";
+import { keptIdOf } from "./kept-ids.ts";
 import { writeFor } from "../dialects/callers-names.ts";
 import { Inexpressible, type Dialect, type WriteContext } from "../dialects/dialect.ts";
 import { dialects } from "../dialects/dialects.ts";
@@ -38,10 +39,14 @@ export function chatExchange(native: NativeChat): Exchange {
     translates: (dispatch) => callersOf(dispatch) !== own,
     hiddenFailure: chatFailureIn,
     errorBody: failureIn,
+    ...(native.isKeptElsewhere && { isKeptElsewhere: native.isKeptElsewhere }),
     read: (json, dispatch) => {
       const callers = callersOf(dispatch);
       // Where nothing is translated, the answer is read only for what must be paid.
-      if (callers === own) return { tokens: readTokens(json, native, undefined) };
+      if (callers === own) {
+        const keptIds = native.keepsAnswer?.(dispatch) ? keptIdOf(json) : [];
+        return { tokens: readTokens(json, native, undefined), keptIds };
+      }
       const failure = failureIn(json);
       if (failure !== undefined) {
         const status = isWithoutAnswer(json) ? statusSaidIn(failure) : hiddenErrorStatus;

@@ -2,6 +2,7 @@ import type { Dispatch } from "../../operation/forwarder.ts";
 import { objectIn } from "../answers/answer-text.ts";
 import { failureIn } from "./chat-failure.ts";
 import { oddUsage } from "./chat-tokens.ts";
+import { keptIdOf } from "./kept-ids.ts";
 import type { ChatEvent } from "../dialects/chat.ts";
 import type { Dialect, SseEvent, WriteContext } from "../dialects/dialect.ts";
 import type { ShownEnding, StreamRules } from "../streams/frame-passer.ts";
@@ -45,6 +46,7 @@ export function chatStream(
       callers.createEventWriter(context).write(error).map(form.say).join("");
     return {
       ...common,
+      ...(native.keepsAnswer?.(dispatch) && keepingId(common.read)),
       readEnd: read.end,
       alike: form === serverSent,
       write: (frame, events) =>
@@ -71,6 +73,21 @@ export function chatStream(
       (ending === "whole" ? writer.end() : writer.write(cutBy(ending))).map(form.say).join("") + form.end(),
   };
 }
+
+/** Remembers the id under which the vendor keeps the answer, as the stream begins by saying it. */
+function keepingId(read: StreamRules["read"]): Pick<StreamRules, "read" | "keptIds"> {
+  let ids: readonly string[] = [];
+  return {
+    read: (frame) => {
+      const events = read(frame);
+      if (events.some(isStart)) ids = keptIdOf(objectIn(frame.event?.data ?? ""));
+      return events;
+    },
+    keptIds: () => ids,
+  };
+}
+
+const isStart = (event: ChatEvent): boolean => event.kind === "start";
 
 type StreamError = Extract<ChatEvent, { readonly kind: "error" }>;
 

@@ -1,5 +1,5 @@
 // OpenAI keeps its responses unless it is told not to, or its customer has agreed that it never does. Later calls name
-// them, and the items in them, by their ids.
+// them, and the items in them, by their ids. Anthropic keeps a thread under the id of its newest answer.
 
 import type { Dispatch } from "../../operation/forwarder.ts";
 import { isJsonObject } from "../../platform/json.ts";
@@ -36,6 +36,13 @@ export class KeptIds {
   get all(): readonly string[] {
     return this.#isKept ? [...this.#ids] : [];
   }
+}
+
+/** A whole answer has its id at the top, the first event of a stream has it in the message that begins. */
+export function keptIdOf(answer: unknown): readonly string[] {
+  if (!isJsonObject(answer)) return [];
+  const { id } = isJsonObject(answer["message"]) ? answer["message"] : answer;
+  return typeof id === "string" && id.length <= idCharactersMax ? [id] : [];
 }
 
 export function keptIdsIn(response: unknown, dispatch: Dispatch): readonly string[] {

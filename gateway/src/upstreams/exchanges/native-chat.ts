@@ -1,6 +1,7 @@
 import type { Dispatch } from "../../operation/forwarder.ts";
 import type { JsonObject } from "../../platform/json.ts";
 import type { Dialect, WriteContext } from "../dialects/dialect.ts";
+import type { Exchange } from "../protocol.ts";
 import type { SseFrame } from "../streams/sse.ts";
 
 /** What is particular about speaking to one vendor in its own dialect. */
@@ -15,6 +16,10 @@ export interface NativeChat {
   readonly completeBody: (body: JsonObject, dispatch: Dispatch) => JsonObject;
   /** What the caller sees of a frame of its own dialect; undefined passes it as it came. */
   readonly showFrame?: (frame: SseFrame, context: WriteContext) => string | undefined;
+  /** Whether the vendor keeps what this call says under the id of its answer, for later calls to go on with. */
+  readonly keepsAnswer?: (dispatch: Dispatch) => boolean;
+  /** Whether an error only says that what the call goes on with is not kept at this vendor, or not for this key. */
+  readonly isKeptElsewhere?: Exchange["isKeptElsewhere"];
   /** Where this dialect reports usage. */
   readonly usageOf: (json: JsonObject) => unknown;
 }

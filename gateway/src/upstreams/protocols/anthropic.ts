@@ -22,6 +22,9 @@ const native: NativeChat = {
   headers,
   nativeBody: ownBody,
   completeBody: (body, { streaming }) => ({ ...body, stream: streaming }),
+  keepsAnswer: ({ input: { body } }) => isJsonObject(body) && isJsonObject(body["thread"]),
+  isKeptElsewhere: (status, json) =>
+    status === 404 && detailsCodeOf(errorIn(errorBodyOf(json))) === "thread_not_found",
   // In a stream the first figures come inside the message that it begins with.
   usageOf: (json) => (isJsonObject(json["message"]) ? json["message"]["usage"] : json["usage"]),
 };

@@ -1,0 +1,37 @@
+// What a message goes on with that Anthropic has kept: the thread of an earlier answer, which later calls name by its id.
+
+import type { CallInput } from "../../gateway/src/operation/call-input.ts";
+import { z } from "../../gateway/src/operation/define-operation.ts";
+import type { GoesOn } from "../../gateway/src/operation/goes-on.ts";
+
+/** Other types may name what is kept by members that nobody here knows of. */
+export const threadMember = z
+  .looseObject({
+    type: z.enum(["create", "continue"], "expected create or continue"),
+    previous_message_id: z.string().nullish(),
+  })
+  .nullish();
+
+interface MessageBody {
+  readonly thread?: z.infer<typeof threadMember>;
+}
+
+export const keptThreads: GoesOn<Pick<CallInput<unknown, MessageBody>, "body">> = {
+  refersTo: ({ body: { thread } }) => {
+    const previous = thread?.previous_message_id;
+    return typeof previous === "string" ? [{ id: previous, field: "thread.previous_message_id" }] : [];
+  },
+  // By these words its own clients send the whole conversation again.
+  notFound: (_reference, callId) => ({
+    status: 404,
+    json: {
+      type: "error",
+      error: {
+        type: "not_found_error",
+        message: "No usable thread state was found for `previous_message_id`.",
+        details: { error_code: "thread_not_found" },
+      },
+      request_id: `req_${callId.replaceAll("-", "")}`,
+    },
+  }),
+};
