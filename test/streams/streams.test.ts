@@ -111,6 +111,19 @@ describe("usage at the end of an OpenAI stream", () => {
   });
 });
 
+test.each(["anthropic", "gemini"] as const)(
+  "what a vendor says of the input at once is in the first event of Anthropic's callers: %s",
+  async (vendor) => {
+    const caller = open(draining, await draining.openAccount(), { spoken: "anthropic", vendor });
+    expect(await caller.ended).toBe(true);
+    const book = usageInBook(lastInBook(vendors.doubles[vendor]));
+    expect(JSON.parse(dataOf(caller.frames())[0] ?? "")).toMatchObject({
+      type: "message_start",
+      message: { usage: { input_tokens: book["input_tokens"] } },
+    });
+  },
+);
+
 describe("the end of a stream", () => {
   const spokenTo = dialectNames.flatMap((spoken) => dialectNames.map((vendor) => [spoken, vendor] as const));
 

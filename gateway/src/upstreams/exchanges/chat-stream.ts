@@ -64,7 +64,7 @@ export function chatStream(
     ...common,
     alike: false,
     write: (_frame, events) =>
-      events
+      figuresFirst(events)
         .flatMap(shown)
         .flatMap((event) => writer.write(event))
         .map(form.say)
@@ -73,6 +73,14 @@ export function chatStream(
       (ending === "whole" ? writer.end() : writer.write(cutBy(ending))).map(form.say).join("") + form.end(),
   };
 }
+
+/** What comes with figures is shown after them: Anthropic's callers get some in their first event, which the first words make. */
+function figuresFirst(events: readonly ChatEvent[]): readonly ChatEvent[] {
+  if (!events.some(isUsage)) return events;
+  return [...events.filter(isUsage), ...events.filter((event) => !isUsage(event))];
+}
+
+const isUsage = (event: ChatEvent): boolean => event.kind === "usage";
 
 /** Remembers the id under which the vendor keeps the answer, as the stream begins by saying it. */
 function keepingId(read: StreamRules["read"]): Pick<StreamRules, "read" | "keptIds"> {
