@@ -6,6 +6,14 @@ const promptCharactersMax = 32_000;
 const imagesMax = 10;
 const requestsPerMinute = 30;
 
+/** As few and as many as a vendor moves in one image, and as many as it takes when nobody says. */
+const framesMin = 2;
+const framesMax = 16;
+const framesUsual = 9;
+
+const writtenImages = "what writes an SVG is billed beside the image, and has no price here";
+const isDrawn = (format: string): boolean => format.toLowerCase() !== "svg";
+
 /** Only what is priced or decided here is checked; every other member travels to the upstream untouched. */
 const imagesBody = z.looseObject({
   model: z
@@ -21,6 +29,9 @@ const imagesBody = z.looseObject({
   n: z.int().min(1).max(imagesMax, `at most ${imagesMax} images`).nullish(),
   size: z.string().max(40).nullish().describe('"auto" or WIDTHxHEIGHT in pixels.'),
   quality: z.string().max(40).nullish(),
+  output_format: z.string().max(40).refine(isDrawn, writtenImages).nullish().describe("Any but SVG."),
+  frame_count: z.int().min(framesMin).max(framesMax).nullish().describe("Frames of a GIF, each of the size."),
+  svg: z.null(writtenImages).optional(),
   stream: z.literal(false, "images are answered whole here, not streamed").nullish(),
 });
 
@@ -50,10 +61,11 @@ export const imagesGenerate = defineOperation({
       checkCounts(body, images);
       const inputTokens = Math.ceil(Buffer.byteLength(body.prompt) / 4);
       const isOpenAis = model.names.every(heedsQuality);
-      const pixels = pixelsOf(body, isOpenAis ? pixelsLeast : pixelsAuto);
+      const pixels = framesOf(body) * pixelsOf(body, isOpenAis ? pixelsLeast : pixelsAuto);
       const perToken = model.names.every(isFirst) ? pixelsPerTokenFirst : pixelsPerToken;
       const usual = images * Math.ceil(pixels / perToken[qualityOf(body.quality, "medium")]);
-      const worst = isOpenAis ? qualityOf(body.quality, "high") : "high";
+      const asked = isOpenAis ? qualityOf(body.quality, "high") : "high";
+      const worst = model.names.every(isKnown) ? asked : nextHigher[asked];
       const most = images * Math.ceil(pixels / perToken[worst]);
       return {
         expected: { input_tokens: inputTokens, output_tokens: usual },
@@ -70,6 +82,10 @@ const heedsQuality = (name: string): boolean => /^(?:openai\/)?(?:chat)?gpt-imag
 
 /** OpenAI's first generation, which draws with the fewest tokens. Any other model may take more. */
 const isFirst = (name: string): boolean => /^(?:openai\/)?gpt-image-1(?:[.-]|$)/i.test(name);
+
+/** Those whose figures are below. A later one draws in low quality with several times the tokens of the one before. */
+const isKnown = (name: string): boolean =>
+  isFirst(name) || /^(?:openai\/)?gpt-image-2(?:\.5)?(?:-|$)/i.test(name);
 
 /** Other words for `n`. A vendor that heeds one of them may draw more images than are held for, unless it says the same as `n`. */
 const otherCounts = new DecidingNames([
@@ -114,6 +130,7 @@ const pixelsPerToken = { low: 3_855, medium: 593, high: 149 } as const;
  */
 const pixelsPerTokenFirst = { low: 3_855, medium: 992, high: 252 } as const;
 type Quality = keyof typeof pixelsPerToken;
+const nextHigher: Readonly<Record<Quality, Quality>> = { low: "medium", medium: "high", high: "high" };
 
 /** The smallest image in the vendor's tables. */
 const pixelsLeast = 1_024 * 1_024;
@@ -124,6 +141,11 @@ const pixelsNamed = 4_096 * 4_096;
 
 const qualityOf = (asked: string | null | undefined, otherwise: Quality): Quality =>
   asked === "low" || asked === "medium" || asked === "high" ? asked : otherwise;
+
+/** The frames of a moving image are drawn side by side, each in the size that was asked for. */
+function framesOf({ output_format: format, frame_count: frames }: z.infer<typeof imagesBody>): number {
+  return frames ?? (format?.toLowerCase() === "gif" ? framesUsual : 1);
+}
 
 /** Other words for the size. A vendor may heed any of them, so the largest image is held for. */
 const otherSizes = new DecidingNames(["width", "height", "image_size", "resolution"]);

@@ -238,6 +238,27 @@ export const mutants = [
     tests: ["test/models/images.test.ts"],
   },
   {
+    name: "an image model later than the figures holds what they say of a cheap image",
+    file: "catalogue/images.ts",
+    find: "model.names.every(isKnown) ? asked : nextHigher[asked]",
+    replace: "asked",
+    tests: ["test/models/images.test.ts"],
+  },
+  {
+    name: "an image that moves holds one frame of it",
+    file: "catalogue/images.ts",
+    find: "framesOf(body) * pixelsOf",
+    replace: "pixelsOf",
+    tests: ["test/models/images.test.ts"],
+  },
+  {
+    name: "a model that writes an image is paid by nobody",
+    file: "catalogue/images.ts",
+    find: 'format.toLowerCase() !== "svg"',
+    replace: 'format !== "image/svg"',
+    tests: ["test/models/images.test.ts"],
+  },
+  {
     name: "several agents work for what one is held",
     file: "catalogue/conversations/dearer-members.ts",
     find: 'value["enabled"] === false && areOff(value, /^enabled$/iu)',

@@ -122,6 +122,55 @@ describe("images", () => {
     expect([response.status, (await json<OpenAiError>(response)).error.param]).toEqual([400, "Width"]);
   });
 
+  test("hold every frame of one that moves, and as many as a vendor takes by itself where none are said", async () => {
+    const account = await gateway.openAccount();
+    const most = async (more: object): Promise<number> => {
+      const body = { model: "gpt-image-2", prompt, size: "1024x1024", quality: "low", ...more };
+      return (await quoteOf(account, imagesPath, body)).max_cost_micros_usd;
+    };
+    const still = 272 * 30;
+    expect(await most({ output_format: "png" })).toBeWithin(still, still + 1_000);
+    for (const [members, frames] of [
+      [{ output_format: "gif" }, 9],
+      [{ output_format: "GIF", n: 2 }, 18],
+      [{ output_format: "gif", frame_count: 16 }, 16],
+      [{ frame_count: 2 }, 2],
+    ] as const)
+      expect(await most(members)).toBeWithin(still * frames, still * frames + 1_000);
+  });
+
+  test.each([
+    ["output_format", { output_format: "svg" }],
+    ["output_format", { output_format: "SVG" }],
+    ["svg", { svg: { model: "gpt-5" } }],
+    ["Svg", { Svg: { model: "gpt-5" } }],
+    ["frame_count", { output_format: "gif", frame_count: 1 }],
+    ["frame_count", { output_format: "gif", frame_count: 17 }],
+  ] as const)("are refused where they may cost more than is held: %s in %j", async (name, members) => {
+    const account = await gateway.openAccount();
+    const before = openai.requests.length;
+    const response = await gateway.post(account, imagesPath, { prompt, ...members });
+    expect([response.status, (await json<OpenAiError>(response)).error.param]).toEqual([400, name]);
+    expect(openai.requests.length).toBe(before);
+    const harmless = { prompt, output_format: null, frame_count: null, svg: null };
+    expect(await quoteOf(account, imagesPath, harmless)).toHaveProperty("object", "cost_estimate");
+  });
+
+  test("hold a quality higher than asked of a model of OpenAI's that came later than its figures", async () => {
+    const account = await gateway.openAccount();
+    const most = async (model: string, quality: string): Promise<number> =>
+      (await quoteOf(account, imagesPath, { model, prompt, size: "1024x1024", quality })).max_cost_micros_usd;
+    for (const [quality, tokens] of [
+      ["low", 1_767],
+      ["medium", 7_033],
+      ["high", 7_033],
+      ["max", 7_033],
+    ] as const)
+      expect(await most("gpt-image-2.6-flare", quality)).toBeGreaterThanOrEqual(tokens * 30);
+    for (const model of ["gpt-image-2", "gpt-image-2.5-flare-2026-09-08"])
+      expect(await most(model, "low")).toBeLessThan(300 * 30);
+  });
+
   const multiplied: readonly (readonly [name: string, members: object])[] = [
     ["sequential_image_generation", { sequential_image_generation: "auto" }],
     ["sequential_image_generation_options", { sequential_image_generation_options: { max_images: 15 } }],

@@ -62,6 +62,8 @@ models:
   org/model-x: { via: [openai], price: { input: 1, output: 2 } }
   org/model-g: { via: [gemini], price: { input: 1, output: 2 } }
   gpt-image-2: { via: [openai], price: { input: 5, output: 30 } }
+  gpt-image-2.5-flare-2026-09-08: { via: [openai], price: { input: 5, output: 30 } }
+  gpt-image-2.6-flare: { via: [openai], price: { input: 5, output: 30 } }
   seedream-4: { via: [openai], price: { input: 1, output: 2 } }
   "llama:8b": { via: [openai], price: { input: 1, output: 2 } }
 tiers: { starter: { rpm: 1000, tpm: 1000000, concurrency: 1 } }
