@@ -47,6 +47,10 @@ export interface Tool {
   readonly name: string;
   readonly description?: string;
   readonly parameters: JsonObject;
+  /** It is called with a text and not with JSON; `parameters` may tell how that is written. */
+  readonly takesText?: true;
+  /** The group that its name belongs to. */
+  readonly namespace?: string;
   readonly cacheFor?: CacheTime;
 }
 

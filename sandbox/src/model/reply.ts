@@ -21,11 +21,10 @@ export interface Reply {
   readonly tokens: number;
 }
 
-export interface Call {
+export interface Call extends Pick<Tool, "name" | "namespace" | "takesText"> {
   /** 24 letters for the vendor to put its own beginning before. */
   readonly id: string;
-  readonly name: string;
-  /** JSON, or the beginning of one when the limit cut it. */
+  /** JSON, unless the tool takes a text; the beginning of it when the limit cut it. */
   readonly argumentsText: string;
   readonly cut: boolean;
 }
@@ -100,16 +99,25 @@ function isNamedIn(text: string): (tool: Tool) => boolean {
 function callTools(tools: readonly Tool[], seed: string, tokensMax: number): Spoken {
   const calls: Call[] = [];
   let tokens = 0;
-  for (const { name, parameters } of tools) {
-    const { text, cut } = cutToTokens(JSON.stringify(sampleOf(parameters, seed)), tokensMax - tokens);
-    const id = fingerprint(`${name} ${seed}`).slice(0, 24);
-    calls.push({ id, name, argumentsText: text, cut });
+  for (const tool of tools) {
+    const { text, cut } = cutToTokens(argumentsFor(tool, seed), tokensMax - tokens);
+    const id = fingerprint(`${fullNameOf(tool)} ${seed}`).slice(0, 24);
+    calls.push({ ...tool, id, argumentsText: text, cut });
     tokens += countTokens(text);
     if (cut) break;
   }
   const cut = calls.some((call) => call.cut);
   return { text: "", calls, finish: cut ? "length" : "tool_calls", stopSequence: null, tokens };
 }
+
+const argumentsFor = ({ parameters, takesText }: Tool, seed: string): string =>
+  takesText === true
+    ? String(sampleOf({ type: "string" }, seed))
+    : JSON.stringify(sampleOf(parameters, seed));
+
+/** Groups may hold tools of one name. */
+const fullNameOf = ({ namespace, name }: Tool): string =>
+  namespace === undefined ? name : `${namespace}.${name}`;
 
 function cutAtStop(text: string, stops: readonly string[]): { text: string; stopSequence: string | null } {
   const first = stops

@@ -53,13 +53,12 @@ function* stepsOf({ item, spoken }: Item): Generator<Step> {
     yield { type: "response.output_text.done", data: { ...inPart, text: spoken.text, logprobs: [] } };
     yield { type: "response.content_part.done", data: { ...inPart, part: textPart(spoken.text) } };
   } else {
-    yield begun(item, { arguments: "" });
+    const said = spoken.as === "arguments" ? "function_call_arguments" : "custom_tool_call_input";
+    const called = spoken.as === "arguments" ? { name: item["name"] } : {};
+    yield begun(item, { [spoken.as]: "" });
     for (const { text, tokens } of fragmentsOf(spoken.text))
-      yield { type: "response.function_call_arguments.delta", data: { ...at, delta: text }, tokens };
-    yield {
-      type: "response.function_call_arguments.done",
-      data: { ...at, name: item["name"], arguments: spoken.text },
-    };
+      yield { type: `response.${said}.delta`, data: { ...at, delta: text }, tokens };
+    yield { type: `response.${said}.done`, data: { ...at, ...called, [spoken.as]: spoken.text } };
   }
   yield { type: "response.output_item.done", data: { item } };
 }

@@ -6,7 +6,7 @@ import type { JsonObject } from "../../vendor.ts";
 export interface Item {
   readonly item: JsonObject;
   /** What is streamed of it; undefined where nothing is. */
-  readonly spoken: { readonly text: string; readonly as: "text" | "arguments" } | undefined;
+  readonly spoken: { readonly text: string; readonly as: "text" | "arguments" | "input" } | undefined;
   /** Generated without being shown. */
   readonly hiddenTokens: number;
 }
@@ -34,17 +34,25 @@ const messageOf = ({ text, finish }: Reply, seed: string): Item => ({
   hiddenTokens: 0,
 });
 
-const callOf = ({ id, name, argumentsText, cut }: Call): Item => ({
-  item: {
-    id: `fc_${id}`,
-    type: "function_call",
-    status: cut ? "incomplete" : "completed",
-    call_id: `call_${id}`,
-    name,
-    arguments: argumentsText,
-  },
-  spoken: { text: argumentsText, as: "arguments" },
+const callOf = (call: Call): Item => (call.takesText === true ? customCallOf(call) : functionCallOf(call));
+
+const functionCallOf = (call: Call): Item => ({
+  item: { id: `fc_${call.id}`, type: "function_call", ...calledOf(call), arguments: call.argumentsText },
+  spoken: { text: call.argumentsText, as: "arguments" },
   hiddenTokens: 0,
+});
+
+const customCallOf = (call: Call): Item => ({
+  item: { id: `ctc_${call.id}`, type: "custom_tool_call", ...calledOf(call), input: call.argumentsText },
+  spoken: { text: call.argumentsText, as: "input" },
+  hiddenTokens: 0,
+});
+
+const calledOf = ({ id, name, namespace, cut }: Call): JsonObject => ({
+  status: cut ? "incomplete" : "completed",
+  call_id: `call_${id}`,
+  name,
+  ...(namespace === undefined ? {} : { namespace }),
 });
 
 export const textPart = (text: string): JsonObject => ({

@@ -1,6 +1,13 @@
 // A request to the responses API, checked as the vendor checks it.
 
-import { inputOf, textTurn, type Block, type Conversation, type Turn } from "../../model/conversation.ts";
+import {
+  inputOf,
+  textTurn,
+  type Block,
+  type Conversation,
+  type Tool,
+  type Turn,
+} from "../../model/conversation.ts";
 import { isNothing, isObject, parseObject, type JsonObject } from "../../vendor.ts";
 import { isInteger, isListOf, isOptional, isText, limitOf, objectOr, objectsIn } from "../checks.ts";
 import { readTool, toolChoiceOf } from "./chat-request.ts";
@@ -47,9 +54,9 @@ export function readResponsesRequest(body: string, kept: KeptResponses): Respons
       "previous_response_not_found",
     );
   if (!isOptional(tools, (list) => isListOf(list, isTool)))
-    return refused("'tools' must be a list of functions with a name.", "tools");
+    return refused("'tools' must be a list of functions, custom tools and namespaces with a name.", "tools");
 
-  const readTools = objectsIn(tools).map(readTool);
+  const readTools = objectsIn(tools).flatMap(toolsOf);
   const toolChoice = toolChoiceOf(sent["tool_choice"], readTools);
   if (toolChoice === undefined)
     return refused("'tool_choice' must be none, auto, required or one of 'tools'.", "tool_choice");
@@ -89,13 +96,16 @@ const roles: Readonly<Record<string, Turn["role"]>> = {
   assistant: "assistant",
 };
 
-function isItem({ type = "message", role, content, name, output }: JsonObject): boolean {
+function isItem({ type = "message", role, content, name, input, output }: JsonObject): boolean {
   switch (type) {
     case "message":
       return roles[String(role)] !== undefined && (typeof content === "string" || isListOf(content, isPart));
     case "function_call":
       return isText(name);
+    case "custom_tool_call":
+      return isText(name) && typeof input === "string";
     case "function_call_output":
+    case "custom_tool_call_output":
       return typeof output === "string" || isListOf(output, isPart);
     default:
       return type === "reasoning";
@@ -107,13 +117,16 @@ const isPart = (part: unknown): boolean => isObject(part) && typeof part["type"]
 /** Calls stand beside the assistant's message here; to the model they are part of it. */
 function readItems(items: readonly JsonObject[]): Turn[] {
   const turns: TurnOfItems[] = [];
-  for (const { type = "message", role, content, name, arguments: given, output } of items) {
+  for (const item of items) {
+    const { type = "message", role, content, name, output } = item;
     if (type === "reasoning") continue;
-    if (type === "function_call_output") turns.push({ role: "tool", blocks: blocksOf(output), calls: [] });
-    else if (type !== "function_call")
+    if (type === "function_call_output" || type === "custom_tool_call_output")
+      turns.push({ role: "tool", blocks: blocksOf(output), calls: [] });
+    else if (type !== "function_call" && type !== "custom_tool_call")
       turns.push({ role: roles[String(role)] ?? "user", blocks: blocksOf(content), calls: [] });
     else {
-      const call = { name: String(name), input: inputOf(given) };
+      const input = type === "function_call" ? inputOf(item["arguments"]) : item["input"];
+      const call = { name: String(name), input };
       const last = turns.at(-1);
       if (last?.role === "assistant") last.calls.push(call);
       else turns.push({ role: "assistant", blocks: [], calls: [call] });
@@ -134,8 +147,26 @@ function readPart({ type, text, image_url: url, file_id: file }: JsonObject): Bl
   return { text: typeof text === "string" ? text : "" };
 }
 
-const isTool = (tool: unknown): boolean =>
-  isObject(tool) && tool["type"] === "function" && isText(tool["name"]);
+const isTool = (tool: unknown): boolean => isCallable(tool) || isNamespace(tool);
+
+const isCallable = (tool: unknown): boolean =>
+  isObject(tool) && (tool["type"] === "function" || tool["type"] === "custom") && isText(tool["name"]);
+
+const isNamespace = (tool: unknown): boolean =>
+  isObject(tool) &&
+  tool["type"] === "namespace" &&
+  isText(tool["name"]) &&
+  isListOf(tool["tools"], isCallable);
+
+function toolsOf(tool: JsonObject): Tool[] {
+  const { type, name, tools, format } = tool;
+  if (type === "namespace")
+    return objectsIn(tools)
+      .flatMap(toolsOf)
+      .map((grouped) => ({ ...grouped, namespace: String(name) }));
+  if (type === "custom") return [{ ...readTool(tool), parameters: objectOr(format), takesText: true }];
+  return [readTool(tool)];
+}
 
 function readAnswerSchema(format: unknown): JsonObject | undefined {
   const { type, schema } = objectOr(format);

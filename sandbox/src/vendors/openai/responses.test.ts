@@ -99,6 +99,48 @@ describe("openai responses", () => {
     expect(pieces.map(({ data }) => at(data, "delta")).join("")).toBe(String(at(done[1]?.data, "arguments")));
   });
 
+  test("calls custom tools with a text, and tools of a namespace by both names, as Codex brings them", async () => {
+    const patch = { type: "custom", name: "apply_patch", format: { type: "grammar", syntax: "lark" } };
+    const namespace = { type: "namespace", name: "agents", description: "", tools: [...tools, patch] };
+    const input = "apply_patch and get_time";
+    const { ask } = createTestSandbox();
+    const asked = (items: unknown, more: object) =>
+      ask("POST", path, { body: { model: "any", input: items, ...more } });
+
+    const { json } = await asked(input, { tools: [patch, namespace] });
+    const output = at(json, "output");
+    const calls = Array.isArray(output) ? (output as unknown[]) : [];
+    const results = calls.map((call) => ({
+      type: `${String(at(call, "type"))}_output`,
+      call_id: at(call, "call_id"),
+      output: "Done",
+    }));
+    const ended = await asked([{ role: "user", content: input }, ...calls, ...results], { tools: [patch] });
+    expect(new Set(calls.map((call) => at(call, "call_id"))).size).toBe(3);
+    expect(calls).toMatchObject([
+      { type: "custom_tool_call", id: matching(/^ctc_/), name: "apply_patch", input: anyString },
+      { type: "function_call", namespace: "agents", name: "get_time", arguments: matching(/^\{/) },
+      { type: "custom_tool_call", namespace: "agents", name: "apply_patch", input: anyString },
+    ]);
+    expect(at(calls[0], "namespace")).toBeUndefined();
+    expect(at(ended.json, "output", 0, "content", 0, "text")).toContain(
+      "The tool answered: Done; Done; Done.",
+    );
+  });
+
+  test("streams the text for a custom tool", async () => {
+    const events = await stream({ input: "Use exec.", tools: [{ type: "custom", name: "exec" }] });
+    const of = (event: string) => events.filter((one) => one.event === event).map(({ data }) => data);
+    const pieces = of("response.custom_tool_call_input.delta").map((data) => at(data, "delta"));
+    const whole = at(of("response.output_item.done")[0], "item", "input");
+    expect(of("response.output_item.added")).toMatchObject([
+      { item: { type: "custom_tool_call", input: "" } },
+    ]);
+    expect(of("response.custom_tool_call_input.done")).toMatchObject([{ input: whole }]);
+    expect(pieces.join("")).toBe(String(whole));
+    expect(String(whole)).not.toStartWith('"');
+  });
+
   test("goes on with a response that it keeps, and counts all that was said", async () => {
     const { ask } = createTestSandbox();
     const asked = (body: object) => ask("POST", path, { body: { model: "any", ...body } });
@@ -150,6 +192,9 @@ describe("openai responses", () => {
     [{ model: "a", input: [{ role: "nobody", content: "" }] }, "input[0]"],
     [{ model: "a", input: "a", max_output_tokens: 0 }, "max_output_tokens"],
     [{ model: "a", input: "a", tools: [{}] }, "tools"],
+    [{ model: "a", input: "a", tools: [{ type: "custom" }] }, "tools"],
+    [{ model: "a", input: "a", tools: [{ type: "namespace", name: "n", tools: [{}] }] }, "tools"],
+    [{ model: "a", input: [{ type: "custom_tool_call", name: "a" }] }, "input[0]"],
     [{ model: "a", input: "a", tool_choice: "required" }, "tool_choice"],
     [{ model: "a", input: "a", previous_response_id: "resp_1" }, "previous_response_id"],
     [{ model: "a", input: "a", reasoning: { effort: "much" } }, "reasoning.effort"],
