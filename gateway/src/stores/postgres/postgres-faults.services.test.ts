@@ -234,6 +234,33 @@ describe("a server that stops answering", () => {
       for (const books of nodes) await books.held(caller);
     });
   });
+
+  test("keeps a node that stops no longer than a few seconds, and others end what it could not", async () => {
+    const url = await newDatabase();
+    await withNodes({ url, count: 1, deadAfterMs: 1_500 }, async ({ node }) => {
+      const caller = await node(0).openCaller();
+      const stopping = await openNode({ url, name: "stopping_", deadAfterMs: 1_500 });
+      const running = await stopping.held(caller);
+      let isClosed = false;
+      const endAgainAndAgain = async (): Promise<void> => {
+        for (; !isClosed; await Bun.sleep(100)) stopping.settle(running, { units: 10 }).catch(() => {});
+      };
+      server.freeze();
+      try {
+        const ending = endAgainAndAgain();
+        const beganMs = performance.now();
+        await stopping.store().close();
+        const closedAfterMs = performance.now() - beganMs;
+        isClosed = true;
+        await ending;
+        expect(closedAfterMs).toBeLessThan(6_000);
+      } finally {
+        isClosed = true;
+        server.thaw();
+      }
+      await waitUntil(async () => (await node(0).balance(caller)).held === 0n, 10_000);
+    });
+  });
 });
 
 test("a process that stood still is not told that it holds what others may have given back meanwhile", async () => {

@@ -39,6 +39,12 @@ export interface PostgresStoreOptions extends Partial<OpeningEvents> {
   readonly lookedThroughMax?: number;
 }
 
+/**
+ * Who stops a process waits some seconds longer than its calls may take (host/drain.ts), then kills it. What a server that does
+ * not answer has not taken by then the other nodes end, or the next start.
+ */
+const closingMs = 2_000;
+
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { url, clock = systemClock, onCommit = () => {}, onLostNote = () => {} } = options;
   const { onRecovered = () => {}, onNodesSeen } = options;
@@ -86,7 +92,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       await checkVersion(db.read);
     },
     close: async () => {
-      await ledger.close();
+      await Promise.race([ledger.close(), Bun.sleep(closingMs)]);
       await db.close();
     },
   };

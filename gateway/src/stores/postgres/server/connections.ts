@@ -35,6 +35,8 @@ export const statementMs = 10_000;
 const lockMs = 1_000;
 const idleInTransactionUsualMs = 5_000;
 const connectSeconds = 3;
+/** Whoever closes has asked everything it had to; what is not answered by then is on a connection that is dead. */
+const closeSeconds = 1;
 /** The driver opens all connections of a pool for the first that is asked for; other processes may have none left. */
 const idleSeconds = 5;
 /**
@@ -80,7 +82,7 @@ export function openConnections(options: ConnectionOptions): Connections {
       }
     },
     close: async () => {
-      await Promise.all(Object.values(pools).map((pool) => pool.close()));
+      await Promise.all(Object.values(pools).map((pool) => pool.close({ timeout: closeSeconds })));
     },
   };
 }
