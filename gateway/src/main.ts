@@ -16,7 +16,7 @@ import {
   claimed,
   findFingerprint,
   findLimitsApart,
-  secretsOf,
+  loadSecrets,
   withoutPasswords,
 } from "./host/installation.ts";
 import { createOutput } from "./host/output.ts";
@@ -65,7 +65,7 @@ async function main(words: readonly string[]): Promise<number> {
 
 async function cliParts(settings: Settings): Promise<CliParts> {
   const data = await dataPlaceOf(settings);
-  const secrets = (): Secrets => secretsOf(settings);
+  const secrets = (): Promise<Secrets> => loadSecrets(settings, data);
   const onBroughtForward: OpeningEvents["onBroughtForward"] = (schemas) =>
     printError(`${broughtForward(schemas)}.`);
   const openForPeople = async (under: Secrets): Promise<Store> =>
@@ -73,10 +73,10 @@ async function cliParts(settings: Settings): Promise<CliParts> {
   return {
     openStore: async () => {
       await checkData(data);
-      return openForPeople(secrets());
+      return openForPeople(await secrets());
     },
     hasData: data.hasData,
-    openOrBeginStore: async () => openForPeople(secrets()),
+    openOrBeginStore: async () => openForPeople(await secrets()),
     secrets,
     platformClient: createPlatformClient(createHttpClient()),
     clock: systemClock,
@@ -143,7 +143,7 @@ async function cliParts(settings: Settings): Promise<CliParts> {
         readCatalogue,
         allowSandboxPublic,
         data,
-        secrets: secrets(),
+        secrets: await secrets(),
         newId,
         greet,
         reloads,
@@ -192,15 +192,15 @@ async function withBothBooks<Result>(
   const { store } = settings;
   if (store.kind !== "postgres")
     throw new Error("Set TOLLGATE_STORE to the Postgres database that the books are to move to.");
-  const { fingerprint } = secretsOf(settings);
+  const place = await dataPlaceOf(settings);
+  const { fingerprint } = await loadSecrets(settings, place);
   const { wallMs, monotonicMs } = systemClock;
   const old = await openOldBooks(file ?? usualFileIn(settings.dataFolder), { wallMs, onBroughtForward });
   try {
-    const { name } = await dataPlaceOf(settings);
     const { openNewBooks } = await import("./stores/postgres/server/new-books.ts");
     const fresh = await openNewBooks({
       url: store.url,
-      name,
+      name: place.name,
       fingerprint,
       wallMs,
       monotonicMs,

@@ -42,6 +42,13 @@ export const mutants = [
     tests: ["gateway/src/host/http/request-body.test.ts"],
   },
   {
+    name: "a command without the secret makes another one beside the data",
+    file: "gateway/src/host/installation.ts",
+    find: "if (seen?.fingerprint === undefined) return",
+    replace: "if (true) return",
+    tests: ["test/operator/lost-secret.test.ts"],
+  },
+  {
     name: "what stands between chunks is kept with them",
     file: "gateway/src/platform/buffer-part.ts",
     find: "length > copiedBytesMax && length * 2 >= bytes.length",

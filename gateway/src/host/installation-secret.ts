@@ -1,20 +1,7 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
-/** The secret of this installation: from the environment, or made once in the data folder, for its owner's eyes only. */
-export function loadInstallationSecret(
-  fromEnvironment: string | undefined,
-  dataFolder: string,
-  randomBytes: (count: number) => Uint8Array,
-): string {
-  const found = findInstallationSecret(fromEnvironment, dataFolder);
-  if (found !== undefined) return found;
-  const file = secretFile(dataFolder);
-  make(file, dataFolder, randomBytes);
-  return read(file);
-}
-
-/** The secret that is there already; undefined when none was made yet. */
+/** The secret of this installation: from the environment, or from the data folder; undefined when none was made yet. */
 export function findInstallationSecret(
   fromEnvironment: string | undefined,
   dataFolder: string,
@@ -25,6 +12,16 @@ export function findInstallationSecret(
   }
   const file = secretFile(dataFolder);
   return existsSync(file) ? read(file) : undefined;
+}
+
+/** Made once in the data folder, for its owner's eyes only. */
+export function makeInstallationSecret(
+  dataFolder: string,
+  randomBytes: (count: number) => Uint8Array,
+): string {
+  const file = secretFile(dataFolder);
+  make(file, dataFolder, randomBytes);
+  return read(file);
 }
 
 const secretFile = (dataFolder: string): string => join(dataFolder, "secret");

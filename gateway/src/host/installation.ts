@@ -1,15 +1,32 @@
 // What makes an installation one: its secret, the data that was written under it, and what several nodes must share.
 
+import { lacksItsSecret, type SeenData } from "../store/seen-data.ts";
 import type { Store } from "../store/store.ts";
 import type { Settings } from "../config/environment.ts";
 import { createSecrets, type Secrets } from "../keys/secrets.ts";
 import { systemBytes } from "../platform/chance.ts";
 import { messageOf } from "../platform/error-message.ts";
-import { findInstallationSecret, loadInstallationSecret } from "./installation-secret.ts";
+import { findInstallationSecret, makeInstallationSecret } from "./installation-secret.ts";
 
-export function secretsOf(settings: Settings): Secrets {
+/**
+ * Those of the secret that is there; where nothing was written under any yet, one is made. Beside data that needs another it
+ * would be kept and backed up as if it were the right one.
+ */
+export async function loadSecrets(
+  settings: Settings,
+  data: { readonly name: string; readonly look: () => Promise<SeenData | undefined> },
+): Promise<Secrets> {
   checkSecret(settings);
-  return createSecrets(loadInstallationSecret(settings.secret, settings.dataFolder, systemBytes));
+  const { secret, dataFolder } = settings;
+  const find = (): string | undefined => findInstallationSecret(secret, dataFolder);
+  const found = find();
+  if (found !== undefined) return createSecrets(found);
+  const seen = await data.look();
+  if (seen?.fingerprint === undefined) return createSecrets(makeInstallationSecret(dataFolder, systemBytes));
+  // Another process may have made it and begun the data meanwhile, in this order.
+  const made = find();
+  if (made === undefined) throw new Error(lacksItsSecret(data.name));
+  return createSecrets(made);
 }
 
 /** Several nodes must recognise a key by the same secret, so none makes one of its own. */

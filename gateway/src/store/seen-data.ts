@@ -6,3 +6,7 @@ export interface SeenData {
   /** Of the secret that it belongs to; undefined when nobody has claimed it yet. */
   readonly fingerprint: string | undefined;
 }
+
+/** Said where the data has a fingerprint, and the installation no secret. */
+export const lacksItsSecret = (name: string): string =>
+  `The data at ${name} belongs to a secret that is not here. Set TOLLGATE_SECRET to it, or put its data/secret back.`;

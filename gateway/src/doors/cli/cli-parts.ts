@@ -18,7 +18,7 @@ export interface CliParts {
   /** The same, but begins the data of a new installation where there is none. */
   readonly openOrBeginStore: () => Promise<Store>;
   /** The secrets of the store that was opened. */
-  readonly secrets: () => Secrets;
+  readonly secrets: () => Promise<Secrets>;
   readonly clock: Clock;
   /** A UUIDv7. */
   readonly newId: () => string;

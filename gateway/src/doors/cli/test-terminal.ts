@@ -39,7 +39,7 @@ export function createTerminal(parts: Pick<CliParts, "openStore"> & Partial<CliP
     const exitCode = await runCommand(words, speech, async () => ({
       openOrBeginStore: parts.openStore,
       hasData: async () => true,
-      secrets: () => testSecrets,
+      secrets: async () => testSecrets,
       clock: { wallMs: nowMs, monotonicMs: () => passedMs },
       platformClient: { redeem: unexpected, refresh: unexpected, revoke: unexpected, whoIs: unexpected },
       newId: () => Bun.randomUUIDv7(),

@@ -57,10 +57,10 @@ export const linkRevoke = defineCommand({
       (loaded) => loaded.offer,
       () => ({ operations: new Map() }),
     );
-    const ended = await withStore(parts, (store) =>
+    const ended = await withStore(parts, async (store) =>
       endLink(operand, {
         book: store.links,
-        vault: createVault({ rowKey: parts.secrets().rowKey, randomBytes: parts.randomBytes }),
+        vault: createVault({ rowKey: (await parts.secrets()).rowKey, randomBytes: parts.randomBytes }),
         client: parts.platformClient,
         offer: () => offer,
         clock: parts.clock,

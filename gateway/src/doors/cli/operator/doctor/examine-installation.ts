@@ -1,4 +1,4 @@
-import type { SeenData } from "../../../../store/seen-data.ts";
+import { lacksItsSecret, type SeenData } from "../../../../store/seen-data.ts";
 import type { Config } from "../../../../config/config.ts";
 import type { CliParts, ServeFlags } from "../../cli-parts.ts";
 import { messageOf } from "../../../../platform/error-message.ts";
@@ -44,11 +44,7 @@ async function findingOf(look: () => Promise<string>): Promise<Finding> {
 function judgeData(name: string, data: SeenData | undefined, fingerprint: string | undefined): string {
   if (data === undefined) return `there is no data at ${name} yet; the first start makes it.`;
   const { schema, schemaKnown, fingerprint: claimedBy } = data;
-  if (claimedBy !== undefined && fingerprint === undefined) {
-    throw new Error(
-      `The data at ${name} belongs to a secret that is not here. Set TOLLGATE_SECRET to it, or put its data/secret back.`,
-    );
-  }
+  if (claimedBy !== undefined && fingerprint === undefined) throw new Error(lacksItsSecret(name));
   if (claimedBy !== undefined && claimedBy !== fingerprint) {
     throw new Error(
       `The data at ${name} was written under another secret. Set TOLLGATE_SECRET, or put the old data/secret back.`,

@@ -67,7 +67,7 @@ export const keyIssue = defineCommand({
     };
     const answer = await withStore(parts, async (store) => {
       knownAccount(flags.account, await store.accounts.find(flags.account));
-      const secret = makeSecret(parts);
+      const secret = await makeSecret(parts);
       const key = knownKey(wanted.id, await store.keys.issue({ ...wanted, ...secret.stored }));
       return secretAnswer(await standingOf(key, store, nowMs), secret.key, "");
     });
@@ -173,7 +173,7 @@ export const keyRotate = defineCommand({
         throw new CommandFailed(`Key ${operand} is revoked, and that is for ever.`);
       if (before.expiresAtMs !== undefined && !isLive(before, nowMs))
         throw new CommandFailed(expired(operand, before.expiresAtMs));
-      const secret = makeSecret(parts);
+      const secret = await makeSecret(parts);
       const rotation = { keyId: operand, ...secret.stored, nowMs, graceEndsAtMs };
       const key = knownKey(operand, await store.keys.rotate(rotation));
       const grace = `The old secret works until ${isoTime(endOfSecretMs(graceEndsAtMs, key))}. `;
@@ -221,9 +221,10 @@ function knownKey(keyId: string, key: Key | undefined): Key {
   throw new CommandFailed(`There is no key ${keyId}.`);
 }
 
-function makeSecret(parts: CliParts) {
+async function makeSecret(parts: CliParts) {
   const key = createKeySecret(parts.randomBytes);
-  return { key, stored: { secretHash: parts.secrets().hashKey(key), last4: key.slice(-4) } };
+  const { hashKey } = await parts.secrets();
+  return { key, stored: { secretHash: hashKey(key), last4: key.slice(-4) } };
 }
 
 const keyAnswer = (standing: KeyStanding): Answer => ({
