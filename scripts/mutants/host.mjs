@@ -49,6 +49,13 @@ export const mutants = [
     tests: ["test/operator/lost-secret.test.ts"],
   },
   {
+    name: "the beginning of a password is taken for the host of the store",
+    file: "gateway/src/config/environment.ts",
+    find: 'if (`${pathname}${search}${hash}`.includes("@")) return undefined;',
+    replace: "",
+    tests: ["gateway/src/config/environment.test.ts"],
+  },
+  {
     name: "what stands between chunks is kept with them",
     file: "gateway/src/platform/buffer-part.ts",
     find: "length > copiedBytesMax && length * 2 >= bytes.length",

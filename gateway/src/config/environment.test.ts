@@ -22,6 +22,14 @@ describe.each(["TOLLGATE_STORE", "TOLLGATE_LIMITS"])("a server named by %s", (na
     expect(refuse).toThrow(`${name} must be`);
     expect(refuse).not.toThrow("half");
   });
+
+  // Up to such a character it could be taken for a host and a port, and be said where nobody answers there.
+  test.each(["12/34", "Ge@h/eim", "12#34", "12?34", "a/b/c"])(
+    "whose password %s has a character that ends an address is refused, and told how to write it",
+    (password) => {
+      expect(() => read(password)).toThrow(/^TOLLGATE_\w+ must be .* as %2F, %23, %3F, %25 and %40\.$/);
+    },
+  );
 });
 
 test.each(["sqlite:", "sqlite://"])("a store that is %s and no path is the usual file", (written) => {

@@ -133,7 +133,9 @@ function readStore(written: string | undefined, dataFolder: string): StoreSettin
   const server = /^postgres(ql)?:\/\//.test(written) ? readServer(written) : undefined;
   if (server) return { kind: "postgres", ...server };
   // What is written may have a password in it, so it is not said again.
-  throw new Error("TOLLGATE_STORE must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE.");
+  throw new Error(
+    `TOLLGATE_STORE must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE. ${howToWritePasswords}`,
+  );
 }
 
 function readLimits(written: string | undefined): LimitsSetting {
@@ -144,14 +146,18 @@ function readLimits(written: string | undefined): LimitsSetting {
   if (server) return { kind: "redis", ...server };
   throw new Error(
     "TOLLGATE_LIMITS must be memory: or redis://USER:PASSWORD@HOST:PORT/DATABASE, of which all but the host may be " +
-      "left out; rediss:// is the same over TLS.",
+      `left out; rediss:// is the same over TLS. ${howToWritePasswords}`,
   );
 }
+
+const howToWritePasswords = "In a password / # ? % and @ are written as %2F, %23, %3F, %25 and %40.";
 
 /** Undefined for what is no address, or has a password that nobody can read. */
 function readServer(url: string): Server | undefined {
   try {
-    const { password } = new URL(url);
+    const { password, pathname, search, hash } = new URL(url);
+    // The rest of a password that ended too early: its beginning was taken for a host, which errors name.
+    if (`${pathname}${search}${hash}`.includes("@")) return undefined;
     // A server may repeat the password as it was meant, not as it had to be written.
     return { url, secrets: [url, password, decodeURIComponent(password)] };
   } catch {
