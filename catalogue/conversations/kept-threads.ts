@@ -1,8 +1,6 @@
 // What a message goes on with that Anthropic has kept: the thread of an earlier answer, which later calls name by its id.
 
-import type { CallInput } from "../../gateway/src/operation/call-input.ts";
-import { z } from "../../gateway/src/operation/define-operation.ts";
-import type { GoesOn } from "../../gateway/src/operation/goes-on.ts";
+import { z, type CallInput, type GoesOn } from "../../gateway/src/for-catalogues.ts";
 
 /** Other types may name what is kept by members that nobody here knows of. */
 export const threadMember = z

@@ -107,6 +107,11 @@ export interface Inputs {
     /** "auto" or WIDTHxHEIGHT in pixels. */
     readonly size?: string | null | undefined;
     readonly quality?: string | null | undefined;
+    /** Any but SVG. */
+    readonly output_format?: string | null | undefined;
+    /** Frames of a GIF, each of the size. */
+    readonly frame_count?: number | null | undefined;
+    readonly svg?: null | undefined;
     readonly stream?: false | null | undefined;
     readonly [name: string]: any;
   };
@@ -151,6 +156,11 @@ export interface Inputs {
     readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     readonly speed?: "standard" | null | undefined;
     readonly inference_geo?: "global" | null | undefined;
+    readonly thread?: {
+      readonly type: "create" | "continue";
+      readonly previous_message_id?: string | null | undefined;
+      readonly [name: string]: any;
+    } | null | undefined;
     readonly fallbacks?: readonly unknown[] | null | undefined;
     readonly [name: string]: any;
   };
