@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Dispatch } from "../../operation/forwarder.ts";
-import { KeptIds, keptIdsIn } from "./kept-ids.ts";
+import { KeptIds, keptIdOf, keptIdsIn } from "./kept-ids.ts";
 
 const dispatchOf = (body: object): Dispatch => ({ input: { body } }) as Dispatch;
 const response = { id: "resp_1", output: [{ id: "rs_1" }, { id: "msg_1" }, { type: "odd" }, "odd"] };
@@ -27,4 +27,11 @@ test("what is told again is kept once, and no vendor fills the books", () => {
   expect(ids.all).toContain(packed);
   for (let at = 0; at < 2_000; at++) ids.addItem({ id: `item_${at}` });
   expect(ids.all.length).toBe(1_000);
+});
+
+test("a thread is kept by the id of its answer, as a whole one or the first event of a stream says it", () => {
+  expect(keptIdOf({ id: "msg_1", type: "message" })).toEqual(["msg_1"]);
+  expect(keptIdOf({ type: "message_start", message: { id: "msg_1" } })).toEqual(["msg_1"]);
+  expect(keptIdOf({ id: "m".repeat(4_096) })).toHaveLength(1);
+  for (const odd of ["odd", {}, { id: 1 }, { id: "m".repeat(4_097) }]) expect(keptIdOf(odd)).toEqual([]);
 });
