@@ -53,7 +53,7 @@ export const imagesGenerate = defineOperation({
   price: {
     kind: "per_token",
     modelKind: "image",
-    defaultModels: ["gpt-image-1"],
+    defaultModels: ["gpt-image-2"],
     modelOf: ({ body }) => body.model ?? undefined,
     estimate: ({ body, rawBody }, model) => {
       checkDearer(body);

@@ -137,11 +137,11 @@ export const textEmbedding3Large = defineModel({
   price: { input: "0.13" },
 });
 
-export const gptImage1 = defineModel({
-  id: "gpt-image-1",
+export const gptImage2 = defineModel({
+  id: "gpt-image-2",
   kind: "image",
   protocols: ["openai"],
-  price: { input: "5", output: "40" },
+  price: { input: "5", output: "30" },
 });
 
 export const gptImage1Mini = defineModel({

@@ -31,7 +31,7 @@ const wantedModels = {
       "o4-mini": { usual: 32_768, most: 100_000 },
       "text-embedding-3-small": "embedding",
       "text-embedding-3-large": "embedding",
-      "gpt-image-1": "image",
+      "gpt-image-2": "image",
       "gpt-image-1-mini": "image",
     },
   },

@@ -21,16 +21,16 @@ describe("images", () => {
     expect(await json<{ data: unknown[] }>(response)).toMatchObject({
       data: [{ b64_json: aText }],
     });
-    expect(sentTo(openai)).toEqual({ prompt, quality: "medium", model: "gpt-image-1" });
-    // 10 × 5 + 1,056 × 40 USD for a million.
+    expect(sentTo(openai)).toEqual({ prompt, quality: "medium", model: "gpt-image-2" });
+    // 10 × 5 + 1,056 × 30 USD for a million.
     expect(await receiptOf(account, response)).toMatchObject({
       operation_id: "images.generate",
       usage: { input_tokens: 10, output_tokens: 1_056 },
-      charged_micros_usd: 42_290,
+      charged_micros_usd: 31_730,
     });
   });
 
-  /** The vendor's own table: the most tokens an image takes. */
+  /** The vendor's own table for its first model: the most tokens an image takes. */
   const table = {
     low: { "1024x1024": 272, "1024x1536": 408, "1536x1024": 400 },
     medium: { "1024x1024": 1_056, "1024x1536": 1_584, "1536x1024": 1_568 },
@@ -42,26 +42,27 @@ describe("images", () => {
     for (const named of [{}, { model: null }]) {
       const response = await gateway.post(account, imagesPath, { prompt, ...named });
       expect(response.status).toBe(200);
-      expect(sentTo(openai)).toEqual({ prompt, model: "gpt-image-1" });
+      expect(sentTo(openai)).toEqual({ prompt, model: "gpt-image-2" });
     }
   });
 
   test("hold what images of that size and quality can take at most, and hardly more", async () => {
     const account = await gateway.openAccount();
+    const model = "gpt-image-1";
     for (const [quality, sizes] of Object.entries(table)) {
       for (const [size, tokens] of Object.entries(sizes)) {
         for (const n of [1, 3]) {
-          const quote = await quoteOf(account, imagesPath, { prompt, quality, size, n });
+          const quote = await quoteOf(account, imagesPath, { model, prompt, quality, size, n });
           const drawn = tokens * n * 40;
           expect(quote.max_cost_micros_usd).toBeGreaterThanOrEqual(drawn);
           expect(quote.max_cost_micros_usd).toBeLessThan(drawn * 1.05 + 1_000);
         }
       }
     }
-    const auto = await quoteOf(account, imagesPath, { prompt });
+    const auto = await quoteOf(account, imagesPath, { model, prompt });
     expect(auto.max_cost_micros_usd).toBeGreaterThanOrEqual(6_240 * 40);
     expect(auto.estimated_cost_micros_usd).toBeLessThan(auto.max_cost_micros_usd);
-    const named = await quoteOf(account, imagesPath, { prompt, size: "4K" });
+    const named = await quoteOf(account, imagesPath, { model, prompt, size: "4K" });
     expect(named.max_cost_micros_usd).toBeGreaterThan(auto.max_cost_micros_usd);
   });
 

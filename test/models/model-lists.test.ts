@@ -28,7 +28,7 @@ describe("the lists of models", () => {
     );
     const found = await gateway.call(account, "/v1/models/gpt-4o");
     expect([found.status, await json<unknown>(found)]).toEqual([200, data.find(({ id }) => id === "gpt-4o")]);
-    expect(data.find(({ id }) => id === "gpt-image-1")?.kind).toBe("image");
+    expect(data.find(({ id }) => id === "gpt-image-2")?.kind).toBe("image");
     expect(data.find(({ id }) => id === "own-embedder")?.kind).toBe("embedding");
     const none = await gateway.call(account, "/v1/models/gpt-nobody");
     expect([none.status, (await json<OpenAiError>(none)).error]).toMatchObject([
@@ -161,6 +161,6 @@ describe("the lists of models", () => {
       outputTokenLimit: 16_384,
       supportedGenerationMethods: ["generateContent", "countTokens"],
     });
-    expect(models.some((model) => model["name"] === "models/gpt-image-1")).toBe(false);
+    expect(models.some((model) => model["name"] === "models/gpt-image-2")).toBe(false);
   });
 });

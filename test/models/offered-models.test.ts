@@ -84,7 +84,7 @@ models:
   wan2.6-t2v: { price: { input: 1, output: 2 } }
   jina-reranker-v3: { price: { second_720p: 0.1 } }
   text-embedding-3-small: { price: { second_720p: 0.1 } }
-  gpt-image-1: { price: { second_720p: 0.1, output: 40 } }
+  gpt-image-2: { price: { second_720p: 0.1, output: 30 } }
   gpt-4o: { price: { second_720p: 0.1, output: 10 } }
   gpt-4.1: { price: { second_720p: 0.1 } }
 `,
@@ -96,7 +96,7 @@ models:
     [videoPath, "seconds", "video.synthesis.create", { model: "wan2.6-t2v", input: { prompt: "fox" } }],
     ["/v1/rerank", "input", "rerank.create", { model: "jina-reranker-v3", query: "q", documents: ["d"] }],
     ["/v1/embeddings", "input", "embeddings.create", { model: "text-embedding-3-small", input: "hi" }],
-    ["/v1/images/generations", "input", "images.generate", { model: "gpt-image-1", prompt: "fox" }],
+    ["/v1/images/generations", "input", "images.generate", { model: "gpt-image-2", prompt: "fox" }],
     ["/v1/chat/completions", "input", "chat.completions.create", { model: "gpt-4o", messages }],
     ["/v1/chat/completions", "input and output", "chat.completions.create", { model: "gpt-4.1", messages }],
   ];
@@ -355,7 +355,7 @@ describe("models that ship", () => {
   });
 
   test("are taken from sale by a word", async () => {
-    const yaml = `upstreams:\n  ${openai}\nmodels: { gpt-4o: off, gpt-image-1: false, gpt-image-1-mini: off }`;
+    const yaml = `upstreams:\n  ${openai}\nmodels: { gpt-4o: off, gpt-image-2: false, gpt-image-1-mini: off }`;
     const offer = await offerOf(yaml);
     expect(placesOf(offer, "gpt-4o")).toBeUndefined();
     expect(placesOf(offer, "gpt-4o-mini")).toEqual(["openai"]);
@@ -439,5 +439,5 @@ models:
   expect(alone.operations.has("images.generate")).toBe(false);
   // With a sandbox that draws, a call that names no model is not sent to one that cannot.
   const { operations } = createOffer(catalogue, config, "http://127.0.0.1:9");
-  expect(operations.get("images.generate")?.defaultModel?.id).toBe("gpt-image-1");
+  expect(operations.get("images.generate")?.defaultModel?.id).toBe("gpt-image-2");
 });

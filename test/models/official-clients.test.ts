@@ -161,7 +161,7 @@ describe("beyond conversations", () => {
     const client = new OpenAI({ baseURL: `${vendors.gateway.url}/v1`, apiKey: account.key, maxRetries: 0 });
     const embedded = await client.embeddings.create({ model: "text-embedding-3-small", input: ["a", "b"] });
     expect(embedded.data.map(({ index }) => index)).toEqual([0, 1]);
-    const drawn = await client.images.generate({ model: "gpt-image-1", prompt: "a fox" });
+    const drawn = await client.images.generate({ model: "gpt-image-2", prompt: "a fox" });
     expect(drawn.data?.length).toBe(1);
     const response = await client.responses.create({
       model: "gpt-4o",

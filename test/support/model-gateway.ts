@@ -19,7 +19,7 @@ export const keys = {
 
 const openaiModels = [
   "text-embedding-3-small",
-  "gpt-image-1",
+  "gpt-image-2",
   "gpt-image-1-mini",
   "gpt-4o",
   "own-embedder",
@@ -61,7 +61,7 @@ models:
   own-embedder: { via: [openai], price: { input: 0.5 } }
   org/model-x: { via: [openai], price: { input: 1, output: 2 } }
   org/model-g: { via: [gemini], price: { input: 1, output: 2 } }
-  gpt-image-2: { via: [openai], price: { input: 5, output: 30 } }
+  gpt-image-1: { via: [openai], price: { input: 5, output: 40 } }
   gpt-image-2.5-flare-2026-09-08: { via: [openai], price: { input: 5, output: 30 } }
   gpt-image-2.6-flare: { via: [openai], price: { input: 5, output: 30 } }
   seedream-4: { via: [openai], price: { input: 1, output: 2 } }
