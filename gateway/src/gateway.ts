@@ -14,6 +14,7 @@ import { createFrontDoor } from "./front-door.ts";
 import type { Secrets } from "./keys/secrets.ts";
 import { tellRecovery } from "./ledger/tell-recovery.ts";
 import type { Store } from "./store/store.ts";
+import type { StoreNews } from "./store/store-news.ts";
 import type { PlatformClient } from "./links/platform-client.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { bringIntoForce } from "./offer/in-force.ts";
@@ -44,6 +45,8 @@ export interface GatewayParts {
   readonly platformClient: PlatformClient;
   /** Which upstreams are paused after failures; with the usual rules when not given. */
   readonly health?: UpstreamHealth;
+  /** Where failures of the store are told, also by whoever opened it; told to the log when not given. */
+  readonly storeNews?: StoreNews;
   readonly random?: () => number;
   readonly clock: Clock;
   readonly newId: () => string;
@@ -84,7 +87,7 @@ const salesRefreshUsualMs = 10 * 60_000;
 
 /** Puts the parts together. Begins a run of the ledger, so everything a dead process left open is resolved first. */
 export async function createGateway(parts: GatewayParts): Promise<Gateway> {
-  const { store, clock, log, random = systemChance, randomBytes = systemBytes } = parts;
+  const { store, clock, random = systemChance, randomBytes = systemBytes } = parts;
   tellRecovery(await store.ledger.beginRun(clock.wallMs()), parts);
 
   let inForce = await bringIntoForce(parts, parts);
@@ -104,7 +107,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   const shared = { ...parts, gate, inForce: () => inForce, contracts, sales, bodies, inFlight, randomBytes };
   const doors = createDoors({ ...shared, isStopping: () => isStopping });
   const answer = createFrontDoor({ ...shared, doors });
-  const worker = startTaskWorker({ desk: gate.desk, upstreams: () => offer().taskUpstreams, log });
+  const worker = startTaskWorker({ ...gate, upstreams: () => offer().taskUpstreams });
   showGauges(gate, offer, inFlight);
 
   return {

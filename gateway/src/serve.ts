@@ -21,6 +21,7 @@ import type { Reloads } from "./host/reload-on-change.ts";
 import { createSandboxes, type Sandboxes } from "./host/sandboxes.ts";
 import type { Secrets } from "./keys/secrets.ts";
 import type { Store } from "./store/store.ts";
+import type { StoreNews } from "./store/store-news.ts";
 import type { PlatformClient } from "./links/platform-client.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { exampleCostMicros } from "./offer/examples/example-cost.ts";
@@ -46,6 +47,7 @@ export interface ServeParts {
   readonly readCatalogue: (config: Config) => Promise<Catalogue>;
   readonly allowSandboxPublic: boolean;
   readonly store: Store;
+  readonly storeNews: StoreNews;
   readonly secrets: Secrets;
   readonly limiter: Limiter;
   readonly forwarder: Forwarder;

@@ -13,6 +13,7 @@ import { systemClock } from "./platform/clock.ts";
 import { createLog, describeError, type Log } from "./platform/log.ts";
 import { createMetrics, type Metrics } from "./platform/metrics.ts";
 import { serve, type ServeParts } from "./serve.ts";
+import { createStoreNews } from "./store/store-news.ts";
 import { broughtForward, type DataPlace } from "./stores/data-place.ts";
 import { createMemoryLimiter } from "./stores/memory-limiter.ts";
 import { openSoftLimiter } from "./stores/redis/soft-limiter.ts";
@@ -48,6 +49,8 @@ export async function startServer(parts: StartParts): Promise<number> {
   const log = createLog({ level, nowMs: systemClock.wallMs, write: logOutput.write });
   if (settings.store.kind === "postgres") log.hide(settings.store.secrets);
   const limits = await openLimits(parts, log, metrics);
+  const { monotonicMs } = systemClock;
+  const storeNews = createStoreNews({ ping: () => store.ping(), monotonicMs, log });
   const { store: opened, leave } = await data.openForServing({
     onCommit: (writes) => {
       metrics.count("tollgate_ledger_commits_total");
@@ -58,7 +61,7 @@ export async function startServer(parts: StartParts): Promise<number> {
       process.exit(brokenDiskExitCode);
     },
     onBroughtForward: (schemas) => log.warn(broughtForward(schemas)),
-    onLostNote: (error) => log.error("a note about a call could not be written", describeError(error)),
+    onLostNote: (what, error) => storeNews.failed(`${what} could not be written`, error),
     onRecovered: (recovery) => tellRecovery(recovery, { log, metrics }),
     onNodesSeen: limits.seeNodes,
   });
@@ -68,6 +71,7 @@ export async function startServer(parts: StartParts): Promise<number> {
     return await serve({
       ...parts,
       store,
+      storeNews,
       limiter: limits.limiter,
       forwarder: createForwarder(httpClient, protocols),
       leaveUpstreams: httpClient.giveUp,

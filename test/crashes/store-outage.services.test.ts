@@ -65,6 +65,39 @@ test("without its Postgres every node refuses with 503 and sends nothing; with i
   }
 });
 
+test("a node that has nothing to do says once of each of its writes that it fails, and once for how long", async () => {
+  const postgres = await startPrivatePostgres();
+  const { url: redisUrl } = await redisForTests();
+  const nodes = await openRealNodes({ postgresUrl: postgres.url, redisUrl });
+  try {
+    const node = await nodes.start();
+    // The last that it writes of itself.
+    await until(async () => (await nodes.query("SELECT 1 FROM publication")).length > 0);
+    await postgres.stopHard();
+    const awayMs = 10_000;
+    await Bun.sleep(awayMs);
+    await postgres.start();
+    await until(() => node.stderr().includes("the store works again"), 20_000);
+    const said = node
+      .stderr()
+      .split("\n")
+      .filter((line) => line.includes('"level":"error"') || line.includes("the store works again"))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(said.map(({ event }) => String(event)).toSorted()).toEqual([
+      "a sign of life could not be written",
+      "the store works again",
+      "the tasks could not be looked at",
+    ]);
+    const news = said.at(-1);
+    expect(Number(news?.["failures"])).toBeGreaterThan(3);
+    // The first failure is told after two seconds' patience.
+    expect(Number(news?.["troubled_ms"])).toBeGreaterThan(awayMs - 4_000);
+  } finally {
+    await nodes.close();
+    await postgres.close();
+  }
+});
+
 async function expectClosed(node: RealNode, account: TestAccount): Promise<void> {
   const path = taskPath(crypto.randomUUID());
   const [refused, polled, canceled, ready, alive] = await Promise.all([

@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { startTaskWorker } from "../../gateway/src/doors/worker/task-worker.ts";
+import { createStoreNews } from "../../gateway/src/store/store-news.ts";
 import type { GatewayParts } from "../../gateway/src/gateway.ts";
 import { createTaskDesk } from "../../gateway/src/tasks/task-desk.ts";
 import { openDashScopeDouble } from "../doubles/dashscope.ts";
@@ -60,7 +61,7 @@ tiers: { growth: { rpm: 1000000, tpm: 1000000, concurrency: 100 } }`,
           leaseMs: 0,
         }),
         upstreams: () => tollgate.gateway.offer().taskUpstreams,
-        log: parts.log,
+        storeNews: createStoreNews({ ...clock, ping: parts.store.ping, log: parts.log }),
       }),
     );
     const seen = new Map<string, string>();

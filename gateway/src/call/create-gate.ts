@@ -2,6 +2,7 @@ import type { Addresses } from "../config/addresses.ts";
 import { createCredentials } from "../keys/credentials.ts";
 import type { Secrets } from "../keys/secrets.ts";
 import type { Store } from "../store/store.ts";
+import { createStoreNews, type StoreNews } from "../store/store-news.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { createLinkDesk } from "../links/link-desk.ts";
 import type { PlatformClient } from "../links/platform-client.ts";
@@ -22,7 +23,6 @@ import { createTaskDesk, type TaskDesk } from "../tasks/task-desk.ts";
 import { createDrains } from "./later/drains.ts";
 import type { Gate } from "./gate.ts";
 import { createModelNews } from "./news/model-news.ts";
-import { createStoreNews } from "./news/store-news.ts";
 
 interface Parts {
   readonly store: Store;
@@ -31,6 +31,7 @@ interface Parts {
   readonly forwarder: Forwarder;
   readonly platformClient: PlatformClient;
   readonly health?: UpstreamHealth;
+  readonly storeNews?: StoreNews;
   readonly addresses: Addresses;
   readonly offer: () => Offer;
   readonly inFlight: InFlight;
@@ -90,7 +91,9 @@ export function createGate(parts: Parts): Gate {
     clock,
     deadlines: createDeadlines(clock.monotonicMs),
     log: parts.log,
-    storeNews: createStoreNews({ ping: store.ping, monotonicMs: clock.monotonicMs, log: parts.log }),
+    storeNews:
+      parts.storeNews ??
+      createStoreNews({ ping: store.ping, monotonicMs: clock.monotonicMs, log: parts.log }),
     metrics: parts.metrics,
     begin: parts.inFlight.begin,
     drains: createDrains(),

@@ -15,9 +15,9 @@ import type { TaskBook } from "../tasks/task-book.ts";
 import type { TaskDesk } from "../tasks/task-desk.ts";
 import type { KeptAnswers } from "../routing/kept-answers.ts";
 import type { UpstreamHealth } from "../routing/upstream-health.ts";
+import type { StoreNews } from "../store/store-news.ts";
 import type { Drains } from "./later/drains.ts";
 import type { ModelNews } from "./news/model-news.ts";
-import type { StoreNews } from "./news/store-news.ts";
 
 /** The parts the life of a call is made of. */
 export interface Gate {

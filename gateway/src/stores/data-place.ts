@@ -41,8 +41,8 @@ interface ServingEvents extends OpeningEvents {
   readonly onCommit: (writes: number) => void;
   /** The disk cannot be trusted any more: nobody knows what is on it. */
   readonly onBrokenDisk: (error: unknown) => void;
-  /** Something that nobody waits for could not be written. */
-  readonly onLostNote: (error: unknown) => void;
+  /** Something that nobody waits for could not be written; `what` says in the same words each time what it was. */
+  readonly onLostNote: (what: string, error: unknown) => void;
   /** What another node left when it died was ended by this one. */
   readonly onRecovered: (recovery: Recovery) => void;
   /** How many nodes serve, this one among them, where there can be several; told again and again. */

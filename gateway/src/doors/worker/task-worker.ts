@@ -1,13 +1,13 @@
 // Time as a door: what nobody asks about still has to end.
 
-import { describeError, type Log } from "../../platform/log.ts";
+import type { StoreNews } from "../../store/store-news.ts";
 import type { TaskDesk, TaskUpstream } from "../../tasks/task-desk.ts";
 
 interface Parts {
   readonly desk: TaskDesk;
   /** The upstreams that have tasks at this moment. */
   readonly upstreams: () => readonly TaskUpstream[];
-  readonly log: Log;
+  readonly storeNews: StoreNews;
 }
 
 export interface TaskWorker {
@@ -25,7 +25,7 @@ const expireEveryMs = 1_000;
 const asksAtOnceMax = 64;
 
 /** Asks about tasks that are due, the longest waiting first, and ends those whose time is over. */
-export function startTaskWorker({ desk, upstreams, log }: Parts): TaskWorker {
+export function startTaskWorker({ desk, upstreams, storeNews }: Parts): TaskWorker {
   const asking = new Map<string, Set<Promise<void>>>();
   let stopped = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -55,7 +55,7 @@ export function startTaskWorker({ desk, upstreams, log }: Parts): TaskWorker {
       sinceExpiredMs = 0;
       await desk.expire();
     } catch (error) {
-      log.error("the tasks could not be looked at", describeError(error));
+      storeNews.failed("the tasks could not be looked at", error);
     }
     return busy;
   };

@@ -51,18 +51,20 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
   const beatLater = (): void => {
     beatTimer = setTimeout(() => {
       beating = beatOnce()
-        .catch(onLostNote)
+        .catch(onLostBeat)
         .finally(() => {
           if (!isClosed) beatLater();
         });
     }, runs.beatMs).unref();
   };
 
+  const onLostBeat = (error: unknown): void => onLostNote("a sign of life", error);
+
   const beatOnce = async (): Promise<void> => {
     await runs.beat();
     // Not waited for: accounts of dead processes may be locked for longer than this one may go without a beat.
     tidying ??= tidyUp()
-      .catch(onLostNote)
+      .catch((error: unknown) => onLostNote("the end of what others left", error))
       .finally(() => (tidying = undefined));
   };
 
@@ -104,7 +106,7 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
       await beating;
       await tidying;
       if (runs.current() !== undefined) await queue.finish();
-      await runs.end().catch(onLostNote);
+      await runs.end().catch(onLostBeat);
     },
   };
 }

@@ -28,7 +28,7 @@ export interface PostgresStoreOptions extends Partial<OpeningEvents> {
   readonly connectionsMax?: number;
   readonly onCommit?: (writes: number) => void;
   /** Something that nobody waits for could not be written. */
-  readonly onLostNote?: (error: unknown) => void;
+  readonly onLostNote?: (what: string, error: unknown) => void;
   /** What another process left was ended by this one. */
   readonly onRecovered?: (recovery: Recovery) => void;
   /** How many processes serve, this one among them, each time that it was looked. */

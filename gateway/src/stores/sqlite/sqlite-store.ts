@@ -44,8 +44,8 @@ export interface SqliteStoreOptions extends Partial<OpeningEvents> {
   /** Where to keep room for settlements on a full disk; a server has one, a command line needs none. */
   readonly ballastPath?: string;
   readonly onBrokenDisk?: (error: unknown) => void;
-  /** A note about a call, which nobody waits for, could not be written. */
-  readonly onLostNote?: (error: unknown) => void;
+  /** Something that nobody waits for could not be written. */
+  readonly onLostNote?: (what: string, error: unknown) => void;
   /** Brings data of an earlier version forward, or refuses to; at once when nobody says. */
   readonly guardMigration?: (migrate: () => void) => void;
   /** How many lines of the journal are posted together. */
@@ -106,7 +106,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     },
     onFull: () => ballast?.drop() ?? false,
     onBrokenDisk,
-    onLostRide: onLostNote,
+    onLostRide: (error) => onLostNote("a note about a call", error),
   });
   const books = createPostedBooks(db, commits, journal, standings);
   const grants = createSqliteGrants(db, commits, books);

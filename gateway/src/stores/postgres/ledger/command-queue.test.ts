@@ -121,7 +121,7 @@ function openQueue() {
     monotonicMs: () => performance.now(),
     openCalls: new TransitMap(),
     onCommit: () => {},
-    onLostNote: (error) => {
+    onLostNote: (_, error) => {
       throw error;
     },
   });

@@ -20,7 +20,7 @@ export interface QueueParts {
   readonly openCalls: TransitMap<string>;
   readonly onCommit: (writes: number) => void;
   /** A write failed that nobody waits for: notes, signs of life, and the ends of calls that others left. */
-  readonly onLostNote: (error: unknown) => void;
+  readonly onLostNote: (what: string, error: unknown) => void;
 }
 
 export interface CommandQueue {
@@ -178,7 +178,7 @@ export function createCommandQueue(parts: QueueParts): CommandQueue {
     if (isLocked) hastyUntilMs = monotonicMs() + hastyMs;
     if (isLocked && locking === "wait briefly") line.postpone(left);
     else line.putBack(left);
-    if (batch.length === 0) onLostNote(error);
+    if (batch.length === 0) onLostNote("a note about a call", error);
     await Bun.sleep(retryMs);
   };
 
@@ -194,7 +194,7 @@ export function createCommandQueue(parts: QueueParts): CommandQueue {
 
   const fail = (batch: readonly QueuedCommand[], error: unknown): void => {
     for (const { waiting } of batch) waiting.reject(toldAs(error));
-    if (batch.length === 0) onLostNote(error);
+    if (batch.length === 0) onLostNote("a note about a call", error);
   };
 
   return {

@@ -1,4 +1,4 @@
-import { describeError, type Log } from "../../platform/log.ts";
+import { describeError, type Log } from "../platform/log.ts";
 
 /** Says once that the store fails, and why, and once that it works again: a line for each call would fill the log. */
 export interface StoreNews {
@@ -34,9 +34,9 @@ export function createStoreNews({ ping, monotonicMs, log, lookEveryMs = lookUsua
     if (!trouble) return;
     const isQuiet = monotonicMs() - trouble.lastMs >= lookEveryMs;
     if (!isQuiet || !(await ping().then(yes, no))) return lookLater();
-    const { sinceMs, lastMs, failures } = trouble;
+    const { sinceMs, failures } = trouble;
     trouble = undefined;
-    log.warn("the store works again", { failures, troubled_ms: Math.round(lastMs - sinceMs) });
+    log.warn("the store works again", { failures, troubled_ms: Math.round(monotonicMs() - sinceMs) });
   };
 
   return {

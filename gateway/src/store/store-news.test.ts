@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { until } from "../../../../test/support/until.ts";
-import { StoreBusy } from "../../ledger/store-errors.ts";
-import { createLog } from "../../platform/log.ts";
+import { until } from "../../../test/support/until.ts";
+import { StoreBusy } from "../ledger/store-errors.ts";
+import { createLog } from "../platform/log.ts";
 import { createStoreNews } from "./store-news.ts";
 
 const lookEveryMs = 20;
@@ -39,6 +39,21 @@ test("a store that fails is told of once, with its reason, and once more when it
   expect(lines.slice(2)).toMatchObject([{ level: "warn", event: "the store works again", failures: 51 }]);
   news.failed("the ledger could not be written", new StoreBusy({ cause }));
   expect(lines).toHaveLength(4);
+});
+
+test("a store was in trouble from its first failure until it was found to work again", async () => {
+  const lines: Record<string, unknown>[] = [];
+  const log = createLog({
+    level: "info",
+    nowMs: () => 0,
+    write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
+  });
+  let nowMs = 1_000;
+  const news = createStoreNews({ ping: async () => {}, monotonicMs: () => nowMs, log, lookEveryMs });
+  news.failed("the ledger could not be written", new Error("away"));
+  nowMs += 27_000;
+  await until(() => lines.length > 1);
+  expect(lines[1]).toMatchObject({ event: "the store works again", failures: 1, troubled_ms: 27_000 });
 });
 
 test("a store that fails for another reason each time fills neither the log nor the memory", () => {
