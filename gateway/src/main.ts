@@ -112,6 +112,7 @@ async function cliParts(settings: Settings): Promise<CliParts> {
     },
     dataName: data.name,
     lookAtData: () => withoutPasswords(settings, data.look),
+    explain: data.explain,
     findFingerprint: () => {
       checkSecret(settings);
       return findFingerprint(settings);

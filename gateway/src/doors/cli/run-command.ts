@@ -121,7 +121,12 @@ async function answerTo(typed: readonly string[], prepare: () => Promise<CliPart
   const command = commands.find((one) => one.words.every((word, at) => words[at] === word));
   if (!command) throw unknownCommand(words);
   const given = parseArguments(command, words.slice(command.words.length));
-  return command.run(given, await prepare());
+  const parts = await prepare();
+  try {
+    return await command.run(given, parts);
+  } catch (error) {
+    throw parts.explain(error);
+  }
 }
 
 /** `help`, `help key`, `key --help`, `key issue --help`: the words before any flag say what about. */

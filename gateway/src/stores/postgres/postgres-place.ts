@@ -40,6 +40,7 @@ export function postgresPlace(url: string, monotonicMs: () => number): DataPlace
         const seen = await lookAtSchema(db.read);
         return seen && { ...seen, fingerprint: await findSecret(db) };
       }),
+    explain: (error) => error,
     openForPeople: (events) =>
       reached(() => openPostgresStore({ url, connectionsMax: connectionsOfPeopleMax, ...events })),
     openForServing: async ({ onBrokenDisk: _, ...events }) => ({

@@ -3,6 +3,7 @@ import { checkData, type DataPlace } from "../data-place.ts";
 import { backUp, restore } from "./file/backup.ts";
 import { checkWritable } from "./file/check-writable.ts";
 import { backUpInto } from "./file/kept-backups.ts";
+import { namingDamage } from "./file/database.ts";
 import { isThere } from "./file/is-there.ts";
 import { lookAtFile } from "./file/look-at-file.ts";
 import { realPathOf } from "./file/real-path.ts";
@@ -45,6 +46,7 @@ export function sqlitePlace(givenPath: string, wallMs: () => number): DataPlace 
       checkWritable(path);
       return hasData ? lookAtFile(path) : undefined;
     },
+    explain: (error) => namingDamage(path, error),
     openForPeople: async (events) =>
       openSqliteStore({ path, patienceMs: patienceOfPeopleMs, guardMigration: migrateAlone, ...events }),
     openForServing: async (events) => {

@@ -8,7 +8,7 @@ import { createPostedBooks } from "./journal/posted-books.ts";
 import { createClaims } from "./journal/claims.ts";
 import { createBallast, type Ballast } from "./file/ballast.ts";
 import { createEarlierCalls } from "./earlier-calls.ts";
-import { openDatabase } from "./file/database.ts";
+import { namingDamage, openDatabase } from "./file/database.ts";
 import { createGroupCommit } from "./file/group-commit.ts";
 import { claimSecret, findSecret } from "./installation-rows.ts";
 import { createJournal } from "./journal/journal.ts";
@@ -105,7 +105,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
       onCommit(writes);
     },
     onFull: () => ballast?.drop() ?? false,
-    onBrokenDisk,
+    onBrokenDisk: (error) => onBrokenDisk(namingDamage(options.path, error)),
     onLostRide: (error) => onLostNote("a note about a call", error),
   });
   const books = createPostedBooks(db, commits, journal, standings);

@@ -66,9 +66,16 @@ function sentenceAbout(path: string, { code = "", message }: SQLiteError): strin
     return `${path} cannot be opened: ${message}. Is it a file, and this user's?`;
   if (code.startsWith("SQLITE_NOTADB"))
     return `${path} cannot be used: ${message}. Is TOLLGATE_STORE or TOLLGATE_DATA right?`;
-  if (code.startsWith("SQLITE_CORRUPT")) return `${path} is damaged: ${message}. Restore a backup.`;
-  return undefined;
+  return code.startsWith("SQLITE_CORRUPT") ? damaged(path, message) : undefined;
 }
+
+export const damaged = (path: string, why: string): string => `${path} is damaged: ${why}. Restore a backup.`;
+
+/** Most damage is met long after the file was opened, by whoever reads the page. Any other error is as it was. */
+export const namingDamage = (path: string, error: unknown): unknown =>
+  error instanceof SQLiteError && error.code?.startsWith("SQLITE_CORRUPT") === true
+    ? new Error(damaged(path, error.message), { cause: error })
+    : error;
 
 /** SQLite does not wait for others here as it does elsewhere, so several programs that open a new file must. */
 function useWriteAheadLog(db: Database): void {
