@@ -15,7 +15,7 @@ import { schemaVersion, versionOf } from "../schema/migrate.ts";
 import { namingFile } from "./database.ts";
 import { findSecret } from "../installation-rows.ts";
 import { checkNotMoved, readMovedMark } from "./moved-mark.ts";
-import { makePrivate } from "./private-files.ts";
+import { giveToOwnerOf, makePrivate } from "./private-files.ts";
 
 /**
  * Writes a complete copy of one moment of the data; a server may go on serving meanwhile. What an earlier version wrote is
@@ -115,6 +115,7 @@ export function restore({
   const arriving = `${path}.restoring`;
   rmSync(arriving, { force: true });
   copyChecked(backup, arriving, fingerprint);
+  giveToOwnerOf(existsSync(path) ? path : dirname(resolve(path)), arriving);
   syncFile(arriving);
   foldInLog(path);
   const kept = keep(path, nowMs);

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { backUp, restore } from "./backup.ts";
 import { takeServerLock } from "./server-lock.ts";
+import { sqlitePlace } from "../sqlite-place.ts";
 import { openSqliteStore } from "../sqlite-store.ts";
 
 let folder: string;
@@ -106,5 +107,28 @@ test.skipIf(process.platform !== "linux" || process.getuid?.() !== 0 || Bun.whic
     const child = Bun.spawn([...bound, process.execPath, "-e", program, path], { stderr: "inherit" });
     expect(await new Response(child.stdout).text()).toBe("5\n");
     expect([modeOf(data), modeOf(path)]).toEqual(["777", "666"]);
+  },
+);
+
+test.skipIf(process.platform !== "linux" || process.getuid?.() !== 0)(
+  "what root restores stays the service's: the owner of the data it replaces, else of the folder (needs root)",
+  async () => {
+    const store = openSqliteStore({ path });
+    await store.close();
+    const backup = join(folder, "backup.db");
+    await backUp(path, backup);
+    const place = sqlitePlace(path, () => 1);
+    const ownerOf = (file: string): number[] => [statSync(file).uid, statSync(file).gid];
+    const asRoot = (): Promise<unknown> =>
+      place.restore(backup, { fingerprint: undefined, overMoved: false });
+
+    chownSync(path, 65_534, 65_533);
+    await asRoot();
+    expect(ownerOf(path)).toEqual([65_534, 65_533]);
+
+    for (const name of readdirSync(data)) rmSync(join(data, name));
+    chownSync(data, 65_532, 65_531);
+    await asRoot();
+    for (const file of [path, `${path}.lock`]) expect(ownerOf(file)).toEqual([65_532, 65_531]);
   },
 );

@@ -1,7 +1,8 @@
 import { Database } from "bun:sqlite";
+import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { isBusy } from "./failures.ts";
-import { makePrivate, openPrivateFolder } from "./private-files.ts";
+import { giveToOwnerOf, makePrivate, openPrivateFolder } from "./private-files.ts";
 import { messageOf } from "../../../platform/error-message.ts";
 
 /** Held by the one server of a data folder. The operating system gives it back when the process dies, however it dies. */
@@ -28,8 +29,11 @@ export function takeServerLock(path: string): ServerLock | undefined {
 }
 
 function openLockFile(path: string): Database {
+  const isNew = !existsSync(path);
   try {
-    return makePrivate(() => new Database(path, { create: true }));
+    const db = makePrivate(() => new Database(path, { create: true }));
+    if (isNew) giveToOwnerOf(dirname(path), path);
+    return db;
   } catch (error) {
     throw cannotOpen(path, error);
   }
