@@ -22,15 +22,28 @@ export async function ensureInstalled({ again = false, toServe = false } = {}) {
   if (!existsSync(lockfile)) throw new SetupError("package-lock.json is missing: run Tollgate from a clone.");
   if (!again && (isInstalled() || (toServe && matchesLockfile({ toServe })))) return;
 
-  await withLock(path.join(root, ".install-lock"), async () => {
-    // Whoever held the lock before us may have done the work.
-    if (!again && (isInstalled() || matchesLockfile())) return writeStamp();
+  try {
+    await withLock(path.join(root, ".install-lock"), async () => {
+      // Whoever held the lock before us may have done the work.
+      if (!again && (isInstalled() || matchesLockfile())) return writeStamp();
 
-    console.error("Installing dependencies…");
-    await npmCi();
-    writeStamp();
-  });
+      console.error("Installing dependencies…");
+      await npmCi();
+      writeStamp();
+    });
+  } catch (error) {
+    throw forbidden.has(error.code) ? mayNotInstall({ toServe }) : error;
+  }
 }
+
+const forbidden = new Set(["EACCES", "EPERM", "EROFS"]);
+
+/** Where the program is another user's, as services have it, a new version is installed by that one. */
+const mayNotInstall = ({ toServe }) =>
+  new SetupError(
+    "The dependencies are not those of package-lock.json, and this user may not install them: " +
+      `run npm ci${toServe ? " --omit=dev" : ""} in ${root} as its owner.`,
+  );
 
 /** For an entry's last line: a SetupError is for the reader, anything else is a bug and keeps its stack. */
 export function fail(error) {
