@@ -275,9 +275,27 @@ describe("the configuration", () => {
   }
 
   test("may have sections in which everything is a comment", () => {
-    const sections = "names upstreams models operations tiers mcp links catalogue_folders trusted_proxies";
+    const sections =
+      "names upstreams models operations tiers mcp links catalogue_folders trusted_proxies sales";
     const text = sections.split(" ").map((name) => `${name}:\n  # nothing yet\n`);
     expect(parseConfig(text.join(""), "tollgate.yaml", {})).toEqual(parseConfig("", "tollgate.yaml", {}));
+  });
+
+  test.each(["mcp:\n  clients:", "mcp:\n  allowed_hosts:", "tiers:\n  free:"])(
+    "may have %j in which everything is a comment",
+    (heading) => {
+      const { mcp, tiers } = parseConfig(`${heading}\n    # nothing yet\n`, "tollgate.yaml", {});
+      const usual = parseConfig("", "tollgate.yaml", {});
+      expect({ mcp, tiers }).toEqual({ mcp: usual.mcp, tiers: usual.tiers });
+    },
+  );
+
+  test("that is a folder is refused by its name, by a server and by the doctor", async () => {
+    const environment = { TOLLGATE_CONFIG: folder };
+    expect(await starts.complaint(environment)).toContain(`${folder} cannot be used:\n  it is a folder`);
+    const examined = await runTollgate(["doctor"], { folder, environment });
+    expect(examined.code).toBe(1);
+    expect(examined.out).toContain("it is a folder");
   });
 
   test("changes only those figures of a tier that it has", () => {

@@ -99,7 +99,7 @@ export const configSchema = z
     upstreams: z.record(pathWord, upstream).nullish(),
     models: z.record(modelName, modelOrOff).nullish(),
     operations: z.record(z.string(), operation).nullish(),
-    tiers: z.partialRecord(z.enum(tierNames), tier).nullish(),
+    tiers: z.partialRecord(z.enum(tierNames), tier.nullable()).nullish(),
     signup_credit_usd: usdAmount
       .refine((micros) => micros <= amountMicrosMax, {
         error: `expected at most ${usdFromMicros(amountMicrosMax)} USD`,
@@ -124,7 +124,7 @@ export const configSchema = z
         url: httpUrl,
         sha256: z.string().regex(/^[0-9a-f]{64}$/, "expected 64 lower-case hexadecimal digits"),
       })
-      .optional(),
+      .nullish(),
   })
   .transform((written): Config => ({
     setsNothing: Object.values(written).every((section) => section === null || section === undefined),
@@ -142,10 +142,10 @@ export const configSchema = z
     },
     catalogueFolders: written.catalogue_folders ?? [],
     trustedProxies: written.trusted_proxies ?? [],
-    sales: written.sales,
+    sales: written.sales ?? undefined,
   }));
 
-function tiersOf(written: Partial<Record<TierName, z.infer<typeof tier>>>): Config["tiers"] {
+function tiersOf(written: Partial<Record<TierName, z.infer<typeof tier> | null>>): Config["tiers"] {
   const of = (name: TierName): TierLimits => {
     const { rpm, tpm, concurrency } = specifiedTiers[name];
     const own = written[name];

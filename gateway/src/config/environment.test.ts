@@ -81,3 +81,9 @@ test("a base address with a path is refused by name: neither calls nor agents wo
   const agents = readSettings({ TOLLGATE_MCP_URL: "https://agents.example.com/mcp" }, "/nowhere");
   expect(agents.mcpUrl).toBe("https://agents.example.com/mcp");
 });
+
+test("a data folder that is a file is refused by name", () => {
+  expect(() => readSettings({ TOLLGATE_DATA: import.meta.path }, "/nowhere")).toThrow(
+    `TOLLGATE_DATA must be a folder, and ${import.meta.path} is none.`,
+  );
+});

@@ -1,3 +1,4 @@
+import { existsSync, statSync } from "node:fs";
 import { isIP } from "node:net";
 import { join } from "node:path";
 import { isLogLevel } from "../platform/log.ts";
@@ -41,7 +42,7 @@ const stopDelayMaxSeconds = 600;
 /** Reads the environment; throws a plain sentence about the first thing in it that cannot be used. */
 export function readSettings(given: Environment, folder: string): Settings {
   const environment = withoutEmpty(given);
-  const dataFolder = environment["TOLLGATE_DATA"] ?? join(folder, "data");
+  const dataFolder = readDataFolder(environment["TOLLGATE_DATA"], folder);
   const logLevel = environment["TOLLGATE_LOG"] ?? "info";
   if (!isLogLevel(logLevel)) throw new Error("TOLLGATE_LOG must be debug, info, warn, error or silent.");
   return {
@@ -110,6 +111,14 @@ function readStopDelay(written: string | undefined): number {
   if (!/^\d{1,3}$/.test(written) || Number(written) > stopDelayMaxSeconds)
     throw new Error(`TOLLGATE_STOP_DELAY_SECONDS must be a whole number from 0 to ${stopDelayMaxSeconds}.`);
   return Number(written) * 1000;
+}
+
+/** It is made where it is not there yet. */
+function readDataFolder(written: string | undefined, folder: string): string {
+  const dataFolder = written ?? join(folder, "data");
+  if (existsSync(dataFolder) && !statSync(dataFolder).isDirectory())
+    throw new Error(`TOLLGATE_DATA must be a folder, and ${dataFolder} is none.`);
+  return dataFolder;
 }
 
 /** A file that somebody named must be there; the usual one need not. */

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { ConfigError, describeIssue } from "../platform/config-error.ts";
+import { codeOf } from "../platform/error-code.ts";
 import { messageOf } from "../platform/error-message.ts";
 import { configSchema, type Config } from "./config.ts";
 import { repeatedNames } from "./repeated-names.ts";
@@ -19,10 +20,19 @@ export function loadConfig({ path: file, mayBeAbsent }: ConfigFile, environment:
     if (mayBeAbsent) return parseConfig("", "the built-in configuration", environment);
     throw new ConfigError(file, ["there is no such file"]);
   }
-  const config = parseConfig(readFileSync(file, "utf8"), file, environment);
+  const config = parseConfig(readText(file), file, environment);
   // Whoever writes a folder into a file means it from there, wherever the program was started.
   const folder = dirname(file);
   return { ...config, catalogueFolders: config.catalogueFolders.map((written) => resolve(folder, written)) };
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    const why = codeOf(error) === "EISDIR" ? "it is a folder; name the file in it" : messageOf(error);
+    throw new ConfigError(file, [why]);
+  }
 }
 
 export function parseConfig(text: string, file: string, environment: Environment): Config {

@@ -54,12 +54,12 @@ export const mcp = z
     auto_approve_usd: usdAmount.optional(),
     grant_per_day_usd: usdAmount.optional(),
     grant_days: numeric(z.number().int().min(1).max(grantDaysMax)).optional(),
-    allowed_hosts: z.array(z.string().regex(/^[a-z0-9.:[\]-]+$/, "expected host or host:port")).optional(),
+    allowed_hosts: z.array(z.string().regex(/^[a-z0-9.:[\]-]+$/, "expected host or host:port")).nullish(),
     registration: z
       .union([z.boolean(), z.enum(["open", "on", "off"])])
       .transform((written) => (written === false || written === "off" ? "off" : "open"))
       .optional(),
-    clients: z.record(z.string().regex(/^[\w.-]{1,100}$/, "expected a client id"), staticClient).optional(),
+    clients: z.record(z.string().regex(/^[\w.-]{1,100}$/, "expected a client id"), staticClient).nullish(),
   })
   .transform((written): McpConfig => ({
     autoApproveMicros: written.auto_approve_usd ?? mcpUsual.autoApproveMicros,
