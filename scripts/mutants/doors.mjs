@@ -199,6 +199,13 @@ export const mutants = [
     tests: ["test/agents/batch-approval.test.ts"],
   },
   {
+    name: "whatever bearer is presented reads the metrics",
+    file: "gateway/src/doors/http/operator-pages.ts",
+    find: "presented !== undefined && isSameSecret(presented, token)",
+    replace: "presented !== undefined",
+    tests: ["test/streams/life-signs.test.ts"],
+  },
+  {
     name: "a batch of which only a cheap call ran is told to ask for all of it again",
     file: "gateway/src/doors/mcp/tools/batch-tool.ts",
     find: "if (await ledger.findEarlier(accountId, claim, clock.wallMs())) return true;",

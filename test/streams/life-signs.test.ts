@@ -122,8 +122,19 @@ describe("life signs", () => {
       ] as const) {
         expect((await fetch(`${tollgate.url}/metrics`, { headers: { host } })).status).toBe(status);
       }
-      const operator = { ...forwarded, authorization: "Bearer the operator's token" };
-      expect((await fetch(`${tollgate.url}/metrics`, { headers: operator })).status).toBe(200);
+      for (const [authorization, status] of [
+        ["Bearer the operator's token", 200],
+        ["bearer the operator's token", 200],
+        ["BEARER  the operator's token", 200],
+        ["Bearer The Operator's Token", 403],
+        ["the operator's token", 403],
+        ["Basic the operator's token", 403],
+        ["Bearer", 403],
+      ] as const) {
+        const headers = { ...forwarded, authorization };
+        const answer = await fetch(`${tollgate.url}/metrics`, { headers });
+        expect([authorization, answer.status]).toEqual([authorization, status]);
+      }
     } finally {
       await tollgate.close();
     }

@@ -51,14 +51,17 @@ const writtenByProxies = [
   "via",
 ];
 
+/** The token is whatever the operator chose, spaces included. */
+const bearer = /^bearer +(.+)$/i;
+
 /** A request from this machine itself, unless a proxy on this machine passed it on for somebody else. */
 function isOperator(
   request: Request,
   address: string | undefined,
   { operatorToken: token, isProxy }: Pick<Parts, "operatorToken" | "isProxy">,
 ): boolean {
-  const presented = request.headers.get("authorization") ?? "";
-  if (token !== undefined && isSameSecret(presented, `Bearer ${token}`)) return true;
+  const presented = bearer.exec(request.headers.get("authorization") ?? "")?.[1];
+  if (token !== undefined && presented !== undefined && isSameSecret(presented, token)) return true;
   if (address === undefined || !loopback.test(address) || isProxy(address)) return false;
   return !writtenByProxies.some((name) => request.headers.has(name)) && namesThisMachine(request);
 }
