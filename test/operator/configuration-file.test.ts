@@ -291,6 +291,7 @@ describe("the configuration", () => {
   );
 
   test("that is a folder is refused by its name, by a server and by the doctor", async () => {
+    const { folder } = starts;
     const environment = { TOLLGATE_CONFIG: folder };
     expect(await starts.complaint(environment)).toContain(`${folder} cannot be used:\n  it is a folder`);
     const examined = await runTollgate(["doctor"], { folder, environment });
