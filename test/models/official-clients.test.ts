@@ -1,4 +1,4 @@
-// The official clients, unmodified but for the address and the key, with the models of all three vendors.
+// The official clients, unmodified but for the address, the key and Google's version of the API, with the models of all three vendors.
 
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";

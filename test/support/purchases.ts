@@ -1,4 +1,4 @@
-// What tests buy when it does not matter what. Each name has this one meaning in all of them.
+// What tests buy when it does not matter what. Each name that is exported here has one meaning.
 
 export const snapshotPath = "/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL";
 export const snapshotMicros = 48_000;

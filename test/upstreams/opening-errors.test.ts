@@ -85,7 +85,7 @@ describe("an error with which a stream begins", () => {
   });
 
   test("is judged and told by its own words where it stands in a choice, streamed or whole", async () => {
-    const flagged = { reasons: ["hate"], flagged_input: "Say it" };
+    const flagged = { reasons: ["hate"], flagged_input: "hi" };
     for (const [told, status, shown, asked] of [
       [{ code: 403, message: "It was flagged", metadata: flagged }, 403, "It was flagged", [model.a]],
       [{ code: 400, message: "The prompt is too long" }, 400, "The prompt is too long", [model.a]],

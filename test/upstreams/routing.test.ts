@@ -190,7 +190,7 @@ describe("the second upstream is asked only if the first did nothing, or failed 
   });
 
   test("a 403 about what the caller wrote is the caller's: passed on, asked of nobody else, no alarm, no charge", async () => {
-    const flagged = { reasons: ["violence"], flagged_input: "Say it", provider_name: "x" };
+    const flagged = { reasons: ["violence"], flagged_input: "hi", provider_name: "x" };
     for (const about of [
       { code: 403, message: "Your input was flagged", metadata: flagged },
       { code: "content_policy_violation", type: "invalid_request_error", message: "Your input was flagged" },

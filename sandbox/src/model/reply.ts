@@ -61,7 +61,7 @@ function speak(asked: Conversation, index: number, tokensMax: number): Spoken {
   };
 }
 
-/** Every tool the last user message names, or the first one where one must be called. */
+/** Every tool the last user message names, or one where one must be called; those that were called for it come last. */
 function toolsFor({ tools, toolChoice, parallelCalls, turns }: Conversation): readonly Tool[] {
   if (toolChoice === "none") return [];
   // Once the tools have answered, an agent's loop must come to an end.

@@ -70,7 +70,7 @@ interface Part {
 }
 
 const aboutFor = (material: Material): string =>
-  `Everything works with one key.${sdkSnippets(material).length > 0 ? " Official clients need two settings changed: the address and the key." : ""}`;
+  `Everything works with one key.${sdkSnippets(material).length > 0 ? " Official clients need their address and key changed, Google's also the version of the API." : ""}`;
 
 const partOf = ({ title, blocks }: ClientSnippets): Part => ({
   id: title.toLowerCase().replaceAll(/[^a-z]+/g, "-"),

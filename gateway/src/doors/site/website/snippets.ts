@@ -164,7 +164,7 @@ console.log(text);`,
   ],
 });
 
-/** Programs that people use as they are: each reads the two settings from somewhere else. */
+/** Programs that people use as they are: each reads its settings from somewhere else. */
 function appSnippets({ offer, addresses: { baseUrl } }: Material): ClientSnippets[] {
   const { openai, anthropic, google } = modelsByDialect(offer);
   const blocks: Block[] = [];

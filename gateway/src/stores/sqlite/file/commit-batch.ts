@@ -51,8 +51,12 @@ export function createBatchCommit(parts: TransactionParts, pace: DiskPace): Batc
   const commit = (batch: Batch): Failure | undefined => transact(batch, endWatched);
 
   const commitUnsynced = (batch: Batch): Failure | undefined => {
-    // SQLite heeds this pragma when it is prepared, so no statement is kept for it.
-    parts.db.run("PRAGMA synchronous = NORMAL");
+    try {
+      // SQLite heeds this pragma when it is prepared, so no statement is kept for it.
+      parts.db.run("PRAGMA synchronous = NORMAL");
+    } catch (error) {
+      return { error };
+    }
     const failure = transact(batch, endNow);
     parts.db.run("PRAGMA synchronous = FULL");
     return failure;
