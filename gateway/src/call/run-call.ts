@@ -72,7 +72,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const taskId = sold.task && gate.newTaskId();
   const priced: PricedCall = { call, operation: sold, offered, input, caller, wishes, price, acting, taskId };
   const candidates = prepare(priced, gate); //                                   400
-  if (kept?.kind === "not_found") return kept.answer(); //                       404
+  if (kept?.kind === "not_found") return kept.answer(); //                       400 · 404
   if (wishes.quote) return quote(priced, gate);
 
   const earlierTask = taskId === undefined ? undefined : await findEarlierTask(priced, gate); // 409

@@ -24,7 +24,7 @@ export function listModels(offer: Pick<Offer, "operations">, allowed: Allowed = 
         kind: price.modelKind,
         owned_by: model.upstreams[0]?.name ?? "unknown",
         max_output_tokens: price.modelKind === "chat" ? mostOutputTokens(model.facts) : null,
-        default_output_tokens: price.modelKind === "chat" ? model.facts.unaskedOutputTokensMax : null,
+        default_output_tokens: price.modelKind === "chat" ? unaskedOutputTokens(model.facts) : null,
         context_tokens: model.facts.contextTokens ?? null,
         ...listPrices(price.kind, model.terms.unitPricesPico),
         price_version: model.terms.version,
@@ -37,6 +37,10 @@ export function listModels(offer: Pick<Offer, "operations">, allowed: Allowed = 
 /** The limit that its vendor takes. Where nobody wrote that down, only the limit that we send is known. */
 const mostOutputTokens = ({ outputTokensMax, unaskedOutputTokensMax }: ModelFacts): number =>
   outputTokensMax ?? unaskedOutputTokensMax;
+
+/** An operator may let a model write more unasked than its vendor takes; more than that is not written. */
+const unaskedOutputTokens = (facts: ModelFacts): number =>
+  Math.min(facts.unaskedOutputTokensMax, mostOutputTokens(facts));
 
 const listPrices = (kind: "per_token" | "per_second", unitPricesPico: Readonly<Record<string, Pico>>) =>
   kind === "per_token"

@@ -85,6 +85,10 @@ describe("an operation of one's own", () => {
       { servedBy: '{ tikhub: { exchange: "forward_query", path: "/w/{city}" } }' },
       "weather.servedBy.tikhub.path: nothing is put in the place of {city}",
     ],
+    [
+      { servedBy: '{ openai: { exchange: "chat", path: "", dialect: "opnai" } }' },
+      'weather.servedBy.openai.dialect: Invalid option: expected one of "openai"',
+    ],
     [{ title: undefined }, "weather.title: expected string"],
   ];
   for (const [changed, said] of wrong) {

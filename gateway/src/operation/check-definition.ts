@@ -150,6 +150,7 @@ const operation = z.looseObject({
       z.looseObject({
         exchange: z.string(),
         path: z.string().regex(/^(\/.*)?$/, "expected a path that begins with /"),
+        dialect: z.enum(modelDialects).optional(),
       }),
     )
     .optional(),

@@ -28,7 +28,7 @@ function noKey(headers: HttpHeaders, { keyRoots }: Call["offer"]): PresentedKey 
   for (const [name, roots] of keyRoots) {
     if (!headers.get(name)) continue;
     const where = `${name} is read under ${roots.join(", ")} only.`;
-    return { kind: "none", why: `${where} Ask there, or send the key as: Authorization: Bearer <key>` };
+    return { kind: "none", why: `${where} Here send the key as: Authorization: Bearer <key>` };
   }
   return { kind: "none" };
 }
