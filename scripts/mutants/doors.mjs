@@ -93,6 +93,27 @@ export const mutants = [
     tests: ["test/nodes/agents-at-two-nodes.test.ts"],
   },
   {
+    name: "a request that a transport repeats is bought again at another process after a moment",
+    file: "gateway/src/doors/mcp/tools/once-key.ts",
+    find: "name === onceAs ? rememberedMs : undefined",
+    replace: "name === onceAs ? 60_000 : undefined",
+    tests: ["test/nodes/resumed-sessions.test.ts"],
+  },
+  {
+    name: "a client that resumes its session cannot buy the same again for a day",
+    file: "gateway/src/doors/mcp/tools/once-key.ts",
+    find: "name === onceAs ? rememberedMs : undefined",
+    replace: "undefined",
+    tests: ["test/nodes/resumed-sessions.test.ts"],
+  },
+  {
+    name: "the first calls of a long batch are bought again while it runs",
+    file: "gateway/src/doors/mcp/tools/batch-tool.ts",
+    find: "once: hasRun ? { name: once.name } : once }",
+    replace: "once }",
+    tests: ["test/nodes/resumed-sessions.test.ts"],
+  },
+  {
     name: "a batch that also reads is bought again when a transport repeats it",
     file: "gateway/src/doors/mcp/tools/only-reads.ts",
     find: "calls.every(",
@@ -152,8 +173,8 @@ export const mutants = [
   {
     name: "an approved video whose answer was lost cannot be had again",
     file: "gateway/src/doors/mcp/tools/use-tool.ts",
-    find: "const once = onceName(given, visit, claim);",
-    replace: "const once = visit.onceAs;",
+    find: "const once = onceOf(given, visit, claim);",
+    replace: "const once = visit.onceAs === undefined ? undefined : { name: visit.onceAs };",
     tests: ["test/agents/agent-approval.test.ts"],
   },
   {
@@ -194,8 +215,8 @@ export const mutants = [
   {
     name: "the cheap calls of an approved batch are bought again when it is played back",
     file: "gateway/src/doors/mcp/tools/batch-tool.ts",
-    find: "const once = onceName(given, visit, approval);",
-    replace: "const once = visit.onceAs;",
+    find: "const once = onceOf(given, visit, approval);",
+    replace: "const once = visit.onceAs === undefined ? undefined : { name: visit.onceAs };",
     tests: ["test/agents/batch-approval.test.ts"],
   },
   {

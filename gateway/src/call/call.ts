@@ -30,6 +30,8 @@ export interface Call {
   readonly asyncMode: string | undefined;
   /** Said by a door through which programs come: whoever links an account is first shown, on a page of ours, for whom. */
   readonly confirmsLinks?: true;
+  /** Said by a door that made the key itself: for how long a request that ended has it; a day where it is not said. */
+  readonly keyKeptMs?: number | undefined;
   /** Said by a door whose callers do not see methods: an idempotency key holds for every operation, not only for a POST. */
   readonly keysHoldForAll?: true;
   /** Said by a door whose callers write no bytes: the body as its key knows it again, in whatever order it is written then. */

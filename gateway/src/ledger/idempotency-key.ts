@@ -16,6 +16,13 @@ export const hashIdempotencyKey = (key: string): Uint8Array =>
 export const idempotencyKeptHours = 24;
 export const idempotencyKeptMs = idempotencyKeptHours * 60 * 60 * 1000;
 
-/** Whether a request still has its key: it does while it is open, and for a day after its end. */
-export const keepsKey = (endedAtMs: number | undefined, nowMs: number): boolean =>
-  endedAtMs === undefined || endedAtMs + idempotencyKeptMs > nowMs;
+/** How long whoever claims a key now finds it taken after the end of an earlier request. */
+export const keptMsOf = ({ keptMs = idempotencyKeptMs }: { readonly keptMs?: number | undefined }): number =>
+  keptMs;
+
+/** Whether a request still has its key: it does while it is open, and for a day after its end, or what the claim says. */
+export const keepsKey = (
+  endedAtMs: number | undefined,
+  nowMs: number,
+  claim: Parameters<typeof keptMsOf>[0] = {},
+): boolean => endedAtMs === undefined || endedAtMs + keptMsOf(claim) > nowMs;

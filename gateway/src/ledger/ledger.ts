@@ -42,6 +42,8 @@ export type WantedHold = Omit<HoldRequest, "callId" | "operationId" | "model" | 
 export interface IdempotencyClaim {
   readonly keyHash: Uint8Array;
   readonly fingerprint: Uint8Array;
+  /** A request that ended longer ago has the key no more; a day where it is not said. Less for keys that are our own. */
+  readonly keptMs?: number | undefined;
 }
 
 /** The request that already has the key. */

@@ -59,6 +59,29 @@ export function oneKeyConformance(openStore: OpenStore): void {
         await second.end(books, request);
       }
     });
+
+    keyTest("is free sooner to whoever says for how long it is kept", async (books) => {
+      const keptMs = 600_000;
+      for (const second of keyedKinds) {
+        const caller = await books.openCaller();
+        const [id, next] = [books.newId("first"), books.newId("next")];
+        const claim = { ...claimOf("k"), keptMs };
+        await first.ask(books, caller, { id, claim });
+        const freeAtMs = (await first.end(books, { id, claim })) + keptMs;
+        for (const [asked, atMs] of [
+          [claim, freeAtMs - 1],
+          [claimOf("k"), freeAtMs],
+        ] as const) {
+          const taken = await second.ask(books, caller, { id: next, claim: asked, atMs });
+          expect(earlierIn(taken)?.callId).toBe(id);
+        }
+        const request = { id: next, claim, atMs: freeAtMs };
+        expect(earlierIn(await second.ask(books, caller, request))).toBeUndefined();
+        const again = { id: books.newId("again"), claim, atMs: freeAtMs };
+        expect(earlierIn(await first.ask(books, caller, again))?.callId).toBe(next);
+        await second.end(books, request);
+      }
+    });
   });
 
   keyTest("of requests of all kinds that come at once with one key, one comes about", async (books) => {

@@ -12,14 +12,14 @@ export interface UnpaidClaimRow {
 /** What a repetition is told, if one of the found requests still has the key: it was done when it was written down. */
 export function earlierUnpaid(
   found: readonly UnpaidClaimRow[],
-  { fingerprint }: IdempotencyClaim,
+  claim: IdempotencyClaim,
   nowMs: number,
 ): EarlierCall | undefined {
-  const earlier = found.find((row) => keepsKey(Number(row.ended_at_ms), nowMs));
+  const earlier = found.find((row) => keepsKey(Number(row.ended_at_ms), nowMs, claim));
   return (
     earlier && {
       callId: earlier.id,
-      sameRequest: Buffer.compare(earlier.fingerprint, fingerprint) === 0,
+      sameRequest: Buffer.compare(earlier.fingerprint, claim.fingerprint) === 0,
       state: "settled",
       outcome: "succeeded",
       chargedMicros: 0n,

@@ -67,6 +67,7 @@ function readClaim(call: Call, input: CallInput): IdempotencyClaim | undefined {
   const query = input.rawQuery.split("&").toSorted().join("&");
   return {
     keyHash: hashIdempotencyKey(key),
+    keptMs: call.keyKeptMs,
     fingerprint: new Bun.CryptoHasher("sha256")
       .update(`${call.method} ${call.path}?${query}\n`)
       .update(call.bodyKnownAs?.() ?? input.rawBody)

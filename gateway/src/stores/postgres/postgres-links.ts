@@ -1,4 +1,4 @@
-import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
+import { idempotencyKeptMs, keptMsOf } from "../../ledger/idempotency-key.ts";
 import {
   attemptsPerKeyMax,
   revokedPerKeyMax,
@@ -90,7 +90,11 @@ async function begin(query: Query, attempt: NewLinkAttempt): Promise<Awaited<Ret
   if (idempotency) {
     const earlier = await findEarlier(query, accountId, idempotency, attempt.createdAtMs);
     if (earlier) return { kind: "idempotency_conflict", earlier };
-    await query(sql.endOldClaim, [accountId, idempotency.keyHash, keptFromMs]);
+    await query(sql.endOldClaim, [
+      accountId,
+      idempotency.keyHash,
+      attempt.createdAtMs - keptMsOf(idempotency),
+    ]);
   }
   const [open] = await query<{ n: bigint; first_end_ms: bigint | null }>(sql.openAttempts, [
     keyId,

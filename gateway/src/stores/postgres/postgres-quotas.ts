@@ -1,4 +1,4 @@
-import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
+import { keptMsOf } from "../../ledger/idempotency-key.ts";
 import {
   openApplicationsMax,
   type Filed,
@@ -22,7 +22,7 @@ export function createPostgresQuotas(db: Database): QuotaBook {
     if (idempotency) {
       const earlier = await findEarlier(query, accountId, idempotency, createdAtMs);
       if (earlier) return { kind: "idempotency_conflict", earlier };
-      await query(forgetKey, [accountId, idempotency.keyHash, createdAtMs - idempotencyKeptMs]);
+      await query(forgetKey, [accountId, idempotency.keyHash, createdAtMs - keptMsOf(idempotency)]);
     }
     const [open] = await query<{ n: bigint }>(countOpen, [accountId]);
     if (Number(open?.n ?? 0n) >= openApplicationsMax) return { kind: "too_many_open" };

@@ -38,8 +38,9 @@ export function createEarlierCalls(db: Database, { claims, unpaidClaims, journal
   const findPaid: Find = (accountId, claim, nowMs) => {
     const claimed = claims.find(accountId, claim.keyHash);
     const row = claimed && sql.call.get(claimed.callId);
-    if (!row || !keepsKey(row.settled_at_ms === null ? undefined : Number(row.settled_at_ms), nowMs))
-      return undefined;
+    if (!row) return undefined;
+    const endedAtMs = row.settled_at_ms === null ? undefined : Number(row.settled_at_ms);
+    if (!keepsKey(endedAtMs, nowMs, claim)) return undefined;
     return {
       callId: claimed.callId,
       sameRequest: Buffer.compare(claimed.fingerprint, claim.fingerprint) === 0,

@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
+import { idempotencyKeptMs, keptMsOf } from "../../ledger/idempotency-key.ts";
 import {
   attemptsPerKeyMax,
   revokedPerKeyMax,
@@ -33,7 +33,8 @@ export function createSqliteLinks(
     const open = sql.openAttempts.get(attempt.keyId, attempt.createdAtMs);
     if (open && Number(open.n) >= attemptsPerKeyMax)
       return { kind: "too_many_open", endsAtMs: Number(open.first_end_ms) };
-    if (idempotency) sql.endOldClaim.run(accountId, idempotency.keyHash, keptFromMs);
+    if (idempotency)
+      sql.endOldClaim.run(accountId, idempotency.keyHash, attempt.createdAtMs - keptMsOf(idempotency));
     sql.insertAttempt.run(
       attempt.stateHash,
       attempt.id,

@@ -7,7 +7,7 @@ import {
   type QuotaBook,
   type QuotaGrant,
 } from "../../ledger/quota-applications.ts";
-import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
+import { keptMsOf } from "../../ledger/idempotency-key.ts";
 import { higherTier, type TierName } from "../../limits/tiers.ts";
 import { applicationColumns, applicationOf, type ApplicationRow } from "../quota-rows.ts";
 import type { EarlierCalls } from "./earlier-calls.ts";
@@ -28,7 +28,7 @@ export function createSqliteQuotas(
     if (earlier) return { kind: "idempotency_conflict", earlier };
     if (Number(sql.countOpen.get(accountId)?.n ?? 0n) >= openApplicationsMax)
       return { kind: "too_many_open" };
-    if (idempotency) sql.forgetKey.run(accountId, idempotency.keyHash, createdAtMs - idempotencyKeptMs);
+    if (idempotency) sql.forgetKey.run(accountId, idempotency.keyHash, createdAtMs - keptMsOf(idempotency));
     sql.insert.run(
       application.id,
       accountId,

@@ -27,6 +27,8 @@ export interface AgentCall {
   readonly offer: Offer;
   readonly capMicros: Micros;
   readonly idempotencyKey: string | undefined;
+  /** For how long a call that ended has the key, where its agent brought none; a day where it is not said. */
+  readonly keyKeptMs?: number | undefined;
   /** What needs no approval, where the credential itself does not say. */
   readonly autoApproveMicros: Micros;
   readonly claim: ApprovalClaim | undefined;
@@ -71,6 +73,7 @@ export async function openCall(
     confirmsLinks: true,
     maxPriceUsd: usdFromMicros(wanted.capMicros),
     idempotencyKey: wanted.idempotencyKey === undefined ? undefined : headerKey(wanted.idempotencyKey),
+    keyKeptMs: wanted.keyKeptMs,
     keysHoldForAll: true,
     // A model writes its arguments anew each time: told to take another key for another order, it would pay twice.
     bodyKnownAs: () => (request.content ? JSON.stringify(sortMembers(request.content)) : ""),

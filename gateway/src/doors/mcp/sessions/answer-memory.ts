@@ -4,7 +4,7 @@ import type { ToolAnswer } from "../tools/tool-answer.ts";
  * A client library repeats a request within seconds, if at all. Within a session's life an id means one request, except to
  * clients that resume it and count from the start: what they buy again word for word in this time, they get as it was.
  */
-const rememberedMs = 10 * 60_000;
+export const rememberedMs = 10 * 60_000;
 /** All sessions together; the oldest answers go first. */
 const charactersMax = 32 * 1024 * 1024;
 

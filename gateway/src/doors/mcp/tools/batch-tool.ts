@@ -15,7 +15,7 @@ import { asking, nothingRan, summarize, tooDear } from "./batch-result.ts";
 import { fairShare, jsonBytes } from "../calls/fit-result.ts";
 import { resultBytesMax, shortenResult } from "../calls/read-answer.ts";
 import { type Cost, quoteOperation, runOperation } from "../calls/run-operation.ts";
-import { keyUnder, onceName } from "./once-key.ts";
+import { keyUnder, onceOf, type Once } from "./once-key.ts";
 import type { BatchArguments, BatchResult, UseResult } from "./tool-shapes.ts";
 import type { ToolParts, Visit } from "../visit.ts";
 
@@ -52,8 +52,9 @@ export async function useBatch(
     asks ? [{ call, digest, cost }] : [],
   );
   const approval = standing.kind === "claimable" ? standing.approval : undefined;
-  const once = onceName(given, visit, approval);
-  if (uncovered.length > 0 && !approval && !(await ranBefore(given, once, visit, parts))) {
+  const once = onceOf(given, visit, approval);
+  const hasRun = once !== undefined && (await ranBefore(given, once, visit, parts));
+  if (uncovered.length > 0 && !approval && !hasRun) {
     // Nobody is asked to allow what cannot happen.
     const unpayable = await refusalOf(() => checkPayable(visit.caller, togetherMicros, parts.gate));
     if (unpayable) return nothingRan(given, unpayable);
@@ -61,9 +62,10 @@ export async function useBatch(
     return isInputRequiredResult(asked) ? asked : asking(given, asked);
   }
   const unapproved =
-    approval && (await refusalOf(() => checkApproved({ given, uncovered, once }, approval, visit, parts)));
+    approval && (await refusalOf(() => checkApproved({ uncovered, hasRun }, approval, visit, parts)));
   if (unapproved) return nothingRan(given, unapproved);
-  const under = { approvalId: approval?.id, once };
+  // A batch may take longer than its first calls are kept: as long as any of them is, none of them is bought again.
+  const under = { approvalId: approval?.id, once: hasRun ? { name: once.name } : once };
   return summarize(given, shareRoom(await runInOrder(given, planned, under, visit, parts)));
 }
 
@@ -123,12 +125,12 @@ const isFree = (call: BatchArguments["calls"][number], offer: Offer): boolean =>
  * Refuses a batch for which the approval that it brought does not do. The ledger asks the same of each call when its turn
  * comes, but by then those before it are paid for, and are paid for again under the next approval.
  */
-async function checkApproved(
-  { given, uncovered, once }: Batch,
+function checkApproved(
+  { uncovered, hasRun }: { readonly uncovered: readonly AskedCall[]; readonly hasRun: boolean },
   approval: Approval,
   visit: Visit,
   parts: ToolParts,
-): Promise<void> {
+): void {
   const { accountId, keyId, grant } = visit.caller;
   const caller = { accountId, keyId, grantId: grant?.id, nowMs: parts.gate.clock.wallMs() };
   for (const { digest, cost } of uncovered) {
@@ -137,15 +139,9 @@ async function checkApproved(
     // A call that has used it is one that is played back. Its turn comes, and it is told so.
     if (denial === undefined || denial === "used") continue;
     const hasBegun = approval.items.some(({ callId }) => callId !== undefined);
-    if (hasBegun || (await ranBefore(given, once, visit, parts))) refuse("approval_required", begunBefore);
+    if (hasBegun || hasRun) refuse("approval_required", begunBefore);
     refuseUnapproved(denial, cost.atMostMicros, undefined);
   }
-}
-
-interface Batch {
-  readonly given: BatchArguments;
-  readonly uncovered: readonly AskedCall[];
-  readonly once: string | undefined;
 }
 
 /**
@@ -154,13 +150,13 @@ interface Batch {
  */
 async function ranBefore(
   { calls }: BatchArguments,
-  once: string | undefined,
+  once: Once,
   { caller: { accountId } }: Visit,
   { gate: { ledger, clock } }: ToolParts,
 ): Promise<boolean> {
-  if (once === undefined) return false;
   for (const index of calls.keys()) {
-    const claim = { keyHash: hashIdempotencyKey(keyUnder(once, index)), fingerprint: anyRequest };
+    const { idempotencyKey: key, keyKeptMs: keptMs } = keyUnder(once, index);
+    const claim = { keyHash: hashIdempotencyKey(key), fingerprint: anyRequest, keptMs };
     if (await ledger.findEarlier(accountId, claim, clock.wallMs())) return true;
   }
   return false;
@@ -195,7 +191,7 @@ function digestOf(planned: readonly PlannedCall[]): string {
 async function runInOrder(
   given: BatchArguments,
   planned: readonly PlannedCall[],
-  { approvalId, once }: { readonly approvalId: string | undefined; readonly once: string | undefined },
+  { approvalId, once }: { readonly approvalId: string | undefined; readonly once: Once | undefined },
   visit: Visit,
   parts: ToolParts,
 ): Promise<(UseResult | undefined)[]> {
@@ -215,7 +211,7 @@ async function runInOrder(
         ...wanted,
         capMicros: fits ? wanted.capMicros : leftMicros,
         claim: approvalId !== undefined && uncovered ? { id: approvalId, digest } : undefined,
-        idempotencyKey: wanted.idempotencyKey ?? (once === undefined ? undefined : keyUnder(once, index)),
+        ...(once && wanted.idempotencyKey === undefined ? keyUnder(once, index) : {}),
       },
       parts,
     );

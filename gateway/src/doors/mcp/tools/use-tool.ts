@@ -7,7 +7,7 @@ import { CallRefused } from "../../../platform/refusals.ts";
 import { approvalItems, callDigest } from "../approval/approval-item.ts";
 import { askApproval, readStanding } from "../approval/ask-approval.ts";
 import { type AgentOutcome, runOperation } from "../calls/run-operation.ts";
-import { keyUnder, onceName } from "./once-key.ts";
+import { keyUnder, onceOf } from "./once-key.ts";
 import { toolError } from "./tool-errors.ts";
 import type { ApprovalHandle, UseArguments, UseResult } from "./tool-shapes.ts";
 import type { ToolParts, Visit } from "../visit.ts";
@@ -30,7 +30,7 @@ export async function useOperation(
     return refusedCall(given, new CallRefused("request_timeout", "Cancelled."));
 
   const claim = standing.kind === "claimable" ? { id: standing.approval.id, digest } : undefined;
-  const once = onceName(given, visit, claim);
+  const once = onceOf(given, visit, claim);
   const { presented, caller, known, offer, images } = visit;
   const ended = await runOperation(
     {
@@ -40,7 +40,8 @@ export async function useOperation(
       known,
       offer,
       capMicros,
-      idempotencyKey: given.idempotency_key ?? (once === undefined ? undefined : keyUnder(once, question)),
+      idempotencyKey: given.idempotency_key,
+      ...(once && given.idempotency_key === undefined ? keyUnder(once, question) : {}),
       autoApproveMicros: parts.settings().autoApproveMicros,
       claim,
       images,

@@ -27,7 +27,7 @@ export function claimFactsOf(
       const name = claimName(accountId, claim.keyHash);
       const found = claimed.get(name);
       const call = found && calls.get(found.callId);
-      if (!call || !keepsKey(call.settledAtMs, nowMs))
+      if (!call || !keepsKey(call.settledAtMs, nowMs, claim))
         return earlierUnpaid(unpaid.get(name) ?? [], claim, nowMs);
       return {
         callId: call.held.callId,
