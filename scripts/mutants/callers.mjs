@@ -164,6 +164,13 @@ export const mutants = [
     tests: ["test/links/link-renewals.test.ts"],
   },
   {
+    name: "whatever a browser brings is its token on the page that asks before a link",
+    file: "gateway/src/links/confirm-link.ts",
+    find: "known !== undefined && isToken(known)",
+    replace: "known !== undefined",
+    tests: ["test/links/link-confirm.test.ts"],
+  },
+  {
     name: "a key decides over what other keys of its account ask",
     file: "gateway/src/keys/seen-by.ts",
     find: "(seesAccount(viewer) || thing.keyId === viewer.keyId)",

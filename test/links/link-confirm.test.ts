@@ -52,6 +52,38 @@ test("whoever confirms here and agrees there is linked", async () => {
   expect((await linking.follow(account)).status).toBe(200);
 });
 
+describe("whoever opens the page again in the same browser is linked all the same", () => {
+  test("from the tab that it was opened in first", async () => {
+    const visitor = createVisitor();
+    const { auth_url: authUrl } = await start();
+    const first = await visitor.open(authUrl);
+    await visitor.open(authUrl);
+    const back = linking.platform.agree(onward(await visitor.submit(first)));
+    expect((await visitor.open(back)).text).toContain("@ada_l");
+  });
+
+  test("and while another tab is at the platform", async () => {
+    const visitor = createVisitor();
+    const { auth_url: authUrl } = await start();
+    const platformUrl = await confirm(visitor, authUrl);
+    await visitor.open(authUrl);
+    expect((await visitor.open(linking.platform.agree(platformUrl))).text).toContain("@ada_l");
+  });
+
+  test("but a cookie that is none of ours is not taken for one", async () => {
+    const visitor = createVisitor();
+    const { auth_url: authUrl } = await start();
+    await visitor.open(authUrl);
+    const [cookie = ""] = visitor.cookies.keys();
+    for (const value of ["", "a", "a".repeat(44), `${"a".repeat(42)}"`]) {
+      visitor.cookies.set(cookie, value);
+      const page = await visitor.open(authUrl);
+      expect(visitor.cookies.get(cookie)).toMatch(/^[\w-]{43}$/);
+      expect(onward(await visitor.submit(page))).toStartWith(linking.platform.authorizeUrl);
+    }
+  });
+});
+
 describe("phishing fails", () => {
   const expectNotLinked = async (act: () => Promise<Seen>): Promise<void> => {
     const [before, exchanged] = [

@@ -1,7 +1,7 @@
 import { isLive } from "../platform/life.ts";
 import { isSameSecret } from "../keys/is-same-secret.ts";
 import { attemptRow, authorizeUrl } from "./begin-link.ts";
-import { digestOf, findLinkUpstream, newToken, type LinkParts } from "./link-parts.ts";
+import { digestOf, findLinkUpstream, isToken, newToken, type LinkParts } from "./link-parts.ts";
 import type { LinkAttempt, LinkOwner } from "./links.ts";
 
 /** Who asks for a link, in the words people gave to things. */
@@ -26,20 +26,27 @@ export type LinkQuestion =
 
 /**
  * Shows a person who asks to act for them, before the platform's own page asks whether that is allowed. The token
- * in the browser's cookie proves afterwards that the person who comes back is the one who saw this.
+ * in the browser's cookie proves afterwards that the person who comes back is the one who saw this. A browser keeps the
+ * one it has: a second look must not take from another tab what that one was given.
  */
-export async function showConfirmation(state: string, parts: LinkParts): Promise<LinkQuestion> {
+export async function showConfirmation(
+  state: string,
+  cookies: ReadonlyMap<string, string>,
+  parts: LinkParts,
+): Promise<LinkQuestion> {
   const attempt = await openAttempt(state, parts);
   const requester = attempt && (await requesterOf(attempt, parts));
   if (!attempt || !requester) return { kind: "not_open" };
-  const browserToken = newToken(parts.randomBytes);
+  const cookie = cookieNameOf(state, parts);
+  const known = cookies.get(cookie);
+  const browserToken = known !== undefined && isToken(known) ? known : newToken(parts.randomBytes);
   return {
     kind: "asking",
     requester,
     scopes: attempt.scopes,
     browserToken,
     formToken: formTokenOf(state, browserToken),
-    cookie: cookieNameOf(state, parts),
+    cookie,
     expiresAtMs: attempt.expiresAtMs,
   };
 }

@@ -12,7 +12,7 @@ import { createRenewals } from "./renew-link.ts";
 /** Everything that can be done about linked accounts, for the doors and for the life of a call. */
 export interface LinkDesk {
   readonly begin: (owner: LinkOwner, request: LinkRequest) => Promise<LinkBegun>;
-  readonly show: (state: string) => Promise<LinkQuestion>;
+  readonly show: (state: string, cookies: ReadonlyMap<string, string>) => Promise<LinkQuestion>;
   readonly confirm: (given: Parameters<typeof confirmLink>[0]) => Promise<string | undefined>;
   readonly finish: (
     parameters: URLSearchParams,
@@ -40,7 +40,7 @@ export function createLinkDesk(parts: LinkParts): LinkDesk {
   };
   return {
     begin: (owner, request) => beginLink(owner, request, parts),
-    show: (state) => showConfirmation(state, parts),
+    show: (state, cookies) => showConfirmation(state, cookies, parts),
     confirm: (given) => confirmLink(given, parts),
     finish: (parameters, cookies) => finishLink(parameters, cookies, parts),
     undo: (undoToken) => wholly(undoLink(undoToken, parts)),

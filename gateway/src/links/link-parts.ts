@@ -57,5 +57,8 @@ export function linkPaths({ names }: Pick<Offer, "names">) {
 export const newToken = (randomBytes: (count: number) => Uint8Array): string =>
   Buffer.from(randomBytes(32)).toString("base64url");
 
+/** Whether somebody brings what looks like one of these. */
+export const isToken = (word: string): boolean => /^[\w-]{43}$/.test(word);
+
 /** Random words are stored as digests only: whoever reads the store cannot use them. */
 export const digestOf = (word: string): Uint8Array => new Bun.CryptoHasher("sha256").update(word).digest();

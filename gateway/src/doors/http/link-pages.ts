@@ -37,9 +37,9 @@ export function createLinkPages({ desk, offer, bodies, baseUrl }: Parts): Door {
     return known.paths;
   };
 
-  const show: AnswerVisit = async ({ target }) => {
+  const show: AnswerVisit = async ({ request, target }) => {
     const state = new URLSearchParams(target.rawQuery).get("state") ?? "";
-    const asking = await desk.show(state);
+    const asking = await desk.show(state, cookiesOf(request));
     if (asking.kind === "not_open") return respond(notLinkedPages.unknown);
     const secure = baseUrl.startsWith("https:") ? "; Secure" : "";
     const cookie = `${asking.cookie}=${asking.browserToken}; Path=/; Max-Age=600; HttpOnly; SameSite=Lax${secure}`;
