@@ -241,9 +241,9 @@ export const mutants = [
   },
   {
     name: "a state links twice",
-    file: "gateway/src/stores/sqlite/sqlite-links.ts",
-    find: 'if (row.used_at_ms !== null) return { kind: "used" };',
-    replace: "",
+    file: "gateway/src/stores/link-rows.ts",
+    find: "usedAtMs === undefined ? { kind",
+    replace: "usedAtMs !== null ? { kind",
     tests: ["test/links/refused-links.test.ts"],
   },
   {

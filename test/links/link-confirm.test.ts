@@ -137,16 +137,17 @@ describe("phishing fails", () => {
 
 test("a confirmation page that is over, used or unknown says so", async () => {
   const said = ({ status, text }: Seen): unknown[] => [status, /<h1>([^<]*)<\/h1>/.exec(text)?.[1]];
-  const [unknown, elsewhere] = [
+  const [unknown, expired, usedAlready] = [
     [400, "This link is not known"],
-    [400, "This link was opened elsewhere"],
+    [400, "This link has expired"],
+    [400, "This link was used already"],
   ];
   const { auth_url: authUrl } = await start();
   const visitor = createVisitor();
   const page = await visitor.open(authUrl);
   linking.clock.advance(600_000);
-  expect(said(await createVisitor().open(authUrl))).toEqual(unknown);
-  expect(said(await visitor.submit(page))).toEqual(elsewhere);
+  expect(said(await createVisitor().open(authUrl))).toEqual(expired);
+  expect(said(await visitor.submit(page))).toEqual(expired);
   expect(said(await visitor.open(authUrl.replace(/state=.*/, "state=unknown")))).toEqual(unknown);
   expect(said(await visitor.open(authUrl.replace(/\?.*/, "")))).toEqual(unknown);
 
@@ -154,6 +155,26 @@ test("a confirmation page that is over, used or unknown says so", async () => {
   const used = await visitor.open(usedUrl);
   const linked = await visitor.open(linking.platform.agree(onward(await visitor.submit(used))));
   expect(linked.text).toContain("@ada_l");
-  expect(said(await visitor.open(usedUrl))).toEqual(unknown);
-  expect(said(await visitor.submit(used))).toEqual(elsewhere);
+  expect(said(await visitor.open(usedUrl))).toEqual(usedAlready);
+  expect(said(await visitor.submit(used))).toEqual(usedAlready);
+  expect(said(await visitor.open(linked.url))).toEqual(usedAlready);
+});
+
+test("whoever was linked and comes again is not told that nothing was linked", async () => {
+  const visitor = createVisitor();
+  const { auth_url: authUrl } = await start();
+  const linked = await visitor.open(linking.platform.agree(await confirm(visitor, authUrl)));
+  expect(linked.text).toContain("@ada_l");
+  for (const url of [linked.url, authUrl]) {
+    const { text } = await visitor.open(url);
+    expect(text).toContain("If you were told that the account is linked, it is");
+    expect(text).not.toContain("othing was linked");
+  }
+});
+
+test("a confirmation page says that its key has ended", async () => {
+  const gone = await linking.gateway.openAccount();
+  const { auth_url: authUrl } = await startLink(linking.gateway, gone, writeScopes);
+  await linking.gateway.store.keys.revoke(gone.keyId, linking.clock.wallMs());
+  expect((await createVisitor().open(authUrl)).text).toContain("The key has ended");
 });

@@ -77,8 +77,7 @@ describe("nothing is linked", () => {
   test("after ten minutes", async () => {
     const { back } = await begun();
     linking.clock.advance(tenMinutesMs);
-    expect(await expectRefused(back)).toContain("expired");
-    expect(await expectRefused(back)).toContain("used already");
+    for (const _again of [1, 2]) expect(await expectRefused(back)).toContain("expired");
   });
 
   test("with one key's code and another's state: the code is bound to its own attempt", async () => {

@@ -2,7 +2,7 @@ import { isLive } from "../platform/life.ts";
 import { isSameSecret } from "../keys/is-same-secret.ts";
 import { attemptRow, authorizeUrl } from "./begin-link.ts";
 import { digestOf, findLinkUpstream, isToken, newToken, type LinkParts } from "./link-parts.ts";
-import type { LinkAttempt, LinkOwner } from "./links.ts";
+import type { EndedAttempt, FoundAttempt, LinkAttempt, LinkOwner } from "./links.ts";
 
 /** Who asks for a link, in the words people gave to things. */
 export interface Requester {
@@ -22,7 +22,17 @@ export type LinkQuestion =
       readonly cookie: string;
       readonly expiresAtMs: number;
     }
-  | { readonly kind: "not_open" };
+  | NotOpen;
+
+/** What came of the person's word on our own page. */
+export type Confirmed = { readonly kind: "confirmed"; readonly platformUrl: string } | NotOpen;
+
+interface NotOpen {
+  readonly kind: "not_open";
+  readonly why: WhyNotOpen;
+}
+
+export type WhyNotOpen = EndedAttempt["kind"] | "other_browser" | "key_gone" | "platform_gone";
 
 /**
  * Shows a person who asks to act for them, before the platform's own page asks whether that is allowed. The token
@@ -34,9 +44,11 @@ export async function showConfirmation(
   cookies: ReadonlyMap<string, string>,
   parts: LinkParts,
 ): Promise<LinkQuestion> {
-  const attempt = await openAttempt(state, parts);
-  const requester = attempt && (await requesterOf(attempt, parts));
-  if (!attempt || !requester) return { kind: "not_open" };
+  const found = await findAttempt(state, parts);
+  if (found.kind !== "open") return notOpen(found.kind);
+  const { attempt } = found;
+  const requester = await requesterOf(attempt, parts);
+  if (!requester) return notOpen("key_gone");
   const cookie = cookieNameOf(state, parts);
   const known = cookies.get(cookie);
   const browserToken = known !== undefined && isToken(known) ? known : newToken(parts.randomBytes);
@@ -51,7 +63,7 @@ export async function showConfirmation(
   };
 }
 
-/** The person agreed on our page. Returns where to go on; undefined when this browser did not see the page. */
+/** The person agreed on our page, and goes on to the platform's if this browser saw ours. */
 export async function confirmLink(
   given: {
     readonly state: string;
@@ -59,16 +71,21 @@ export async function confirmLink(
     readonly cookies: ReadonlyMap<string, string>;
   },
   parts: LinkParts,
-): Promise<string | undefined> {
+): Promise<Confirmed> {
   const { state, formToken, cookies } = given;
-  const attempt = await openAttempt(state, parts);
-  const upstream = attempt && findLinkUpstream(parts.offer(), attempt.upstream);
+  const found = await findAttempt(state, parts);
+  if (found.kind !== "open") return notOpen(found.kind);
+  const { attempt } = found;
   const browserToken = cookies.get(cookieNameOf(state, parts));
-  if (!attempt || !upstream || browserToken === undefined) return undefined;
-  if (!isSameSecret(digestOf(formToken), digestOf(formTokenOf(state, browserToken)))) return undefined;
+  if (browserToken === undefined) return notOpen("other_browser");
+  if (!isSameSecret(digestOf(formToken), digestOf(formTokenOf(state, browserToken))))
+    return notOpen("other_browser");
+  const upstream = findLinkUpstream(parts.offer(), attempt.upstream);
+  if (!upstream) return notOpen("platform_gone");
   await parts.book.bindBrowser(attempt.stateHash, digestOf(browserToken));
   const verifier = parts.vault(attemptRow(attempt)).open("verifier", attempt.verifier);
-  return authorizeUrl(upstream, { state, verifier, scopes: attempt.scopes }, parts);
+  const platformUrl = authorizeUrl(upstream, { state, verifier, scopes: attempt.scopes }, parts);
+  return { kind: "confirmed", platformUrl };
 }
 
 /** Whether this browser is the one in which the person confirmed. */
@@ -96,11 +113,13 @@ export async function requesterOf(
   return { accountName: account.name, keyName: key.name };
 }
 
-async function openAttempt(state: string, parts: LinkParts): Promise<LinkAttempt | undefined> {
-  const attempt = await parts.book.findAttempt(digestOf(state));
-  const open = attempt?.confirm === true && attempt.expiresAtMs > parts.clock.wallMs();
-  return open ? attempt : undefined;
+/** One that is not asked about here is none of ours, whoever knows its state. */
+async function findAttempt(state: string, { book, clock }: LinkParts): Promise<FoundAttempt> {
+  const found = await book.findAttempt(digestOf(state), clock.wallMs());
+  return found.kind === "open" && !found.attempt.confirm ? { kind: "unknown" } : found;
 }
+
+const notOpen = (why: WhyNotOpen): NotOpen => ({ kind: "not_open", why });
 
 /** Two links at once in one browser keep two cookies. `__Host-` ties one to this very host, where there is TLS. */
 const cookieNameOf = (state: string, { baseUrl }: LinkParts): string =>

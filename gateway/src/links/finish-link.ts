@@ -1,7 +1,7 @@
 import { InDoubt } from "../ledger/store-errors.ts";
 import { prefixedId } from "../platform/prefixed-id.ts";
 import { attemptRow, redirectUri } from "./begin-link.ts";
-import { isConfirmedIn, requesterOf, type Requester } from "./confirm-link.ts";
+import { isConfirmedIn, requesterOf, type Requester, type WhyNotOpen } from "./confirm-link.ts";
 import { revokeAtPlatform } from "./end-link.ts";
 import { absolute, digestOf, findLinkUpstream, newToken } from "./link-parts.ts";
 import type { LinkParts, LinkUpstream } from "./link-parts.ts";
@@ -21,18 +21,7 @@ export type LinkOutcome =
     }
   | { readonly kind: "not_linked"; readonly why: WhyNotLinked };
 
-export type WhyNotLinked =
-  | "no_state"
-  | "unknown"
-  | "used"
-  | "expired"
-  | "other_browser"
-  | "key_gone"
-  | "platform_gone"
-  | "denied"
-  | "suspicious"
-  | "refused"
-  | "failed";
+export type WhyNotLinked = WhyNotOpen | "no_state" | "denied" | "suspicious" | "refused" | "failed";
 
 /** The person who just linked may take it back this long, without any key. */
 const undoMs = 60 * 60_000;

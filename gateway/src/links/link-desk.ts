@@ -2,7 +2,7 @@ import type { LinkBegun } from "../operation/self-service.ts";
 import type { Upstream } from "../operation/upstream.ts";
 import { actAgain, actFor, type Acting, type ActRequest } from "./act-for.ts";
 import { beginLink, type LinkRequest } from "./begin-link.ts";
-import { confirmLink, showConfirmation, type LinkQuestion } from "./confirm-link.ts";
+import { confirmLink, showConfirmation, type Confirmed, type LinkQuestion } from "./confirm-link.ts";
 import { endLink, undoLink, type EndedLink } from "./end-link.ts";
 import { finishLink, type LinkOutcome } from "./finish-link.ts";
 import type { LinkParts } from "./link-parts.ts";
@@ -13,7 +13,7 @@ import { createRenewals } from "./renew-link.ts";
 export interface LinkDesk {
   readonly begin: (owner: LinkOwner, request: LinkRequest) => Promise<LinkBegun>;
   readonly show: (state: string, cookies: ReadonlyMap<string, string>) => Promise<LinkQuestion>;
-  readonly confirm: (given: Parameters<typeof confirmLink>[0]) => Promise<string | undefined>;
+  readonly confirm: (given: Parameters<typeof confirmLink>[0]) => Promise<Confirmed>;
   readonly finish: (
     parameters: URLSearchParams,
     cookies: ReadonlyMap<string, string>,

@@ -44,16 +44,30 @@ export function linksConformance(openStore: OpenStore): void {
     );
     expect(taken.filter(({ kind }) => kind === "taken")).toHaveLength(1);
     expect(taken.filter(({ kind }) => kind === "used")).toHaveLength(19);
-    expect(await book(books).findAttempt(bytes("s"))).toBeUndefined();
+    const later = middayMs + attemptLifeMs;
+    for (const nowMs of [middayMs, later])
+      expect(await book(books).findAttempt(bytes("s"), nowMs)).toEqual({ kind: "used" });
   });
 
   linkTest("an attempt has an end, and one nobody made is unknown", async (books) => {
     const caller = await books.openCaller();
     for (const state of ["at", "before"]) await book(books).begin(attemptOf(caller, state));
     const endMs = middayMs + attemptLifeMs;
+    expect(await book(books).findAttempt(bytes("at"), endMs)).toEqual({ kind: "expired" });
     expect(await book(books).takeAttempt(bytes("at"), endMs)).toEqual({ kind: "expired" });
+    expect(await book(books).findAttempt(bytes("before"), endMs - 1)).toMatchObject({ kind: "open" });
     expect(await book(books).takeAttempt(bytes("before"), endMs - 1)).toMatchObject({ kind: "taken" });
+    expect(await book(books).findAttempt(bytes("never"), middayMs)).toEqual({ kind: "unknown" });
     expect(await book(books).takeAttempt(bytes("never"), middayMs)).toEqual({ kind: "unknown" });
+  });
+
+  linkTest("an attempt that was taken too late stays expired and is not to be had earlier", async (books) => {
+    await book(books).begin(attemptOf(await books.openCaller(), "s"));
+    const endMs = middayMs + attemptLifeMs;
+    for (const nowMs of [endMs, endMs, middayMs]) {
+      expect(await book(books).takeAttempt(bytes("s"), nowMs)).toEqual({ kind: "expired" });
+      expect(await book(books).findAttempt(bytes("s"), nowMs)).toEqual({ kind: "expired" });
+    }
   });
 
   linkTest("an attempt comes back as it was made, with the browser it was bound to", async (books) => {
@@ -80,10 +94,10 @@ export function linksConformance(openStore: OpenStore): void {
       const firstEndMs = middayMs + attemptLifeMs;
       const refused = { kind: "too_many_open", endsAtMs: firstEndMs } as const;
       expect(await begin("more", firstEndMs - 1)).toEqual(refused);
-      expect(await book(books).findAttempt(bytes("more"))).toBeUndefined();
+      expect(await book(books).findAttempt(bytes("more"), firstEndMs - 1)).toEqual({ kind: "unknown" });
       expect(await begin("theirs", firstEndMs - 1, other)).toEqual({ kind: "begun" });
       for (const state of ["s0", "s1", `s${attemptsPerKeyMax - 1}`]) {
-        expect(await book(books).findAttempt(bytes(state))).toBeDefined();
+        expect(await book(books).findAttempt(bytes(state), firstEndMs - 1)).toMatchObject({ kind: "open" });
       }
       // One that has been used, or whose time is over, makes room.
       await book(books).takeAttempt(bytes("s5"), firstEndMs - 1);
@@ -175,8 +189,8 @@ export function linksConformance(openStore: OpenStore): void {
     const caller = await books.openCaller();
     const states = Array.from({ length: attemptsPerKeyMax + 10 }, (_, at) => `s${at}`);
     await Promise.all(states.map((state) => book(books).begin(attemptOf(caller, state))));
-    const found = await Promise.all(states.map((state) => book(books).findAttempt(bytes(state))));
-    expect(found.filter((attempt) => attempt !== undefined)).toHaveLength(attemptsPerKeyMax);
+    const found = await Promise.all(states.map((state) => book(books).findAttempt(bytes(state), middayMs)));
+    expect(found.filter(({ kind }) => kind === "open")).toHaveLength(attemptsPerKeyMax);
   });
 
   linkTest(

@@ -28,9 +28,13 @@ export type NewLinkAttempt = Omit<LinkAttempt, "browserHash"> & {
   readonly idempotency: IdempotencyClaim | undefined;
 };
 
-export type TakenAttempt =
-  | { readonly kind: "taken"; readonly attempt: LinkAttempt }
-  | { readonly kind: "unknown" | "used" | "expired" };
+/** One that nobody can finish. Whoever used it too late is told that it has expired, however often they come. */
+export interface EndedAttempt {
+  readonly kind: "unknown" | "used" | "expired";
+}
+
+export type FoundAttempt = { readonly kind: "open"; readonly attempt: LinkAttempt } | EndedAttempt;
+export type TakenAttempt = { readonly kind: "taken"; readonly attempt: LinkAttempt } | EndedAttempt;
 
 /** A platform account that calls of one key act for. Its tokens are sealed; the store cannot read them. */
 export interface Link extends LinkOwner {
@@ -80,7 +84,7 @@ export interface LinkBook {
     /** The key has as many open ones as it may; one of them ends by itself at this moment. */
     | { readonly kind: "too_many_open"; readonly endsAtMs: number }
   >;
-  readonly findAttempt: (stateHash: Uint8Array) => Promise<LinkAttempt | undefined>;
+  readonly findAttempt: (stateHash: Uint8Array, nowMs: number) => Promise<FoundAttempt>;
   /** Notes in which browser the person confirmed. */
   readonly bindBrowser: (stateHash: Uint8Array, browserHash: Uint8Array) => Promise<void>;
   readonly takeAttempt: (stateHash: Uint8Array, nowMs: number) => Promise<TakenAttempt>;

@@ -1,4 +1,4 @@
-import type { Link, LinkAttempt } from "../links/links.ts";
+import type { FoundAttempt, Link, LinkAttempt } from "../links/links.ts";
 
 /**
  * Attempts are kept for as long after their end as idempotency keys are, and told to whoever repeats theirs. Older ones are
@@ -42,7 +42,15 @@ export interface LinkRow {
   revoked_at_ms: bigint | null;
 }
 
-export const attemptOf = (row: AttemptRow): LinkAttempt => ({
+export function foundAttempt(row: AttemptRow | null | undefined, nowMs: number): FoundAttempt {
+  if (!row) return { kind: "unknown" };
+  const expiresAtMs = Number(row.expires_at_ms);
+  const usedAtMs = numberOf(row.used_at_ms);
+  if ((usedAtMs ?? nowMs) >= expiresAtMs) return { kind: "expired" };
+  return usedAtMs === undefined ? { kind: "open", attempt: attemptOf(row) } : { kind: "used" };
+}
+
+const attemptOf = (row: AttemptRow): LinkAttempt => ({
   stateHash: row.state_hash,
   keyId: row.key_id,
   accountId: row.account_id,

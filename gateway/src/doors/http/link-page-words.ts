@@ -76,14 +76,23 @@ export function undonePage({ platform }: EndedLink): LinkPage {
   };
 }
 
-const startAgain = html`<p>Nothing was linked. Ask for a new link and open it within 10 minutes.</p>`;
+const askForNew = "Ask for a new link and open it within 10 minutes.";
+const startAgain = html`<p>Nothing was linked. ${askForNew}</p>`;
 
 const sorry = (status: number, title: string, body: Html): LinkPage => ({ status, title, body });
 
 export const notLinkedPages: Readonly<Record<WhyNotLinked, LinkPage>> = {
   no_state: sorry(400, "This link is not complete", startAgain),
-  unknown: sorry(400, "This link is not known", startAgain),
-  used: sorry(400, "This link was used already", startAgain),
+  // What came of it, nobody knows any more.
+  unknown: sorry(400, "This link is not known", html`<p>${askForNew}</p>`),
+  used: sorry(
+    400,
+    "This link was used already",
+    html`<p>
+      It works once. If you were told that the account is linked, it is, until it is ended: the owner of the
+      key can see it and end it. If you were told anything else: ${askForNew}
+    </p>`,
+  ),
   expired: sorry(400, "This link has expired", startAgain),
   other_browser: sorry(
     400,

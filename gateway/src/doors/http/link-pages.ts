@@ -40,7 +40,7 @@ export function createLinkPages({ desk, offer, bodies, baseUrl }: Parts): Door {
   const show: AnswerVisit = async ({ request, target }) => {
     const state = new URLSearchParams(target.rawQuery).get("state") ?? "";
     const asking = await desk.show(state, cookiesOf(request));
-    if (asking.kind === "not_open") return respond(notLinkedPages.unknown);
+    if (asking.kind === "not_open") return respond(notLinkedPages[asking.why]);
     const secure = baseUrl.startsWith("https:") ? "; Secure" : "";
     const cookie = `${asking.cookie}=${asking.browserToken}; Path=/; Max-Age=600; HttpOnly; SameSite=Lax${secure}`;
     const page = confirmPage(asking, { state, confirmUrl: baseUrl + pathsNow().confirm });
@@ -50,10 +50,11 @@ export function createLinkPages({ desk, offer, bodies, baseUrl }: Parts): Door {
   const confirm: AnswerVisit = async ({ request }) => {
     const form = await readForm(request, bodies);
     const given = { state: form.get("state") ?? "", formToken: form.get("token") ?? "" };
-    const goesTo = await desk.confirm({ ...given, cookies: cookiesOf(request) });
-    if (goesTo === undefined) return respond(notLinkedPages.other_browser);
+    const confirmed = await desk.confirm({ ...given, cookies: cookiesOf(request) });
+    if (confirmed.kind === "not_open") return respond(notLinkedPages[confirmed.why]);
+    const { platformUrl } = confirmed;
     // Not a redirect: browsers hold a form to its page's policy through every redirect, and the platform may use several.
-    return respond(onwardPage(goesTo), { refresh: `0; url=${goesTo}` });
+    return respond(onwardPage(platformUrl), { refresh: `0; url=${platformUrl}` });
   };
 
   const callback: AnswerVisit = async ({ request, target }) => {

@@ -31,7 +31,8 @@ export const linkStatements = {
     )
     DELETE FROM link_attempt WHERE state_hash IN (SELECT state_hash FROM old)`,
   bindBrowser: "UPDATE link_attempt SET browser_hash = $1 WHERE state_hash = $2 AND used_at_ms IS NULL",
-  useAttempt: "UPDATE link_attempt SET used_at_ms = $1, verifier = $2 WHERE state_hash = $3",
+  useAttempt:
+    "UPDATE link_attempt SET used_at_ms = $1, verifier = $2 WHERE state_hash = $3 AND used_at_ms IS NULL",
 
   find: `SELECT ${link} FROM link WHERE id = $1`,
   lock: `SELECT ${link} FROM link WHERE id = $1 AND revoked_at_ms IS NULL FOR UPDATE`,

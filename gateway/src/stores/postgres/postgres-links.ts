@@ -9,8 +9,8 @@ import {
   type TakenAttempt,
 } from "../../links/links.ts";
 import {
-  attemptOf,
   attemptsSweptAtOnce,
+  foundAttempt,
   linkOf,
   nothing,
   type AttemptRow,
@@ -48,10 +48,7 @@ export function createPostgresLinks(db: Database): LinkBook {
 
   return {
     begin: (attempt) => db.write((query) => begin(query, attempt)),
-    findAttempt: async (stateHash) => {
-      const row = await readAttempt(stateHash);
-      return row?.used_at_ms === null ? attemptOf(row) : undefined;
-    },
+    findAttempt: async (stateHash, nowMs) => foundAttempt(await readAttempt(stateHash), nowMs),
     bindBrowser: (stateHash, browserHash) => run(sql.bindBrowser, [browserHash, stateHash]),
     takeAttempt: async (stateHash, nowMs) =>
       // A guess costs a look, not a write.
@@ -125,11 +122,9 @@ async function begin(query: Query, attempt: NewLinkAttempt): Promise<Awaited<Ret
 
 async function takeAttempt(query: Query, stateHash: Uint8Array, nowMs: number): Promise<TakenAttempt> {
   const [row] = await query<AttemptRow>(sql.lockAttempt, [stateHash]);
-  if (!row) return { kind: "unknown" };
-  if (row.used_at_ms !== null) return { kind: "used" };
+  const found = foundAttempt(row, nowMs);
   await query(sql.useAttempt, [nowMs, nothing, stateHash]);
-  if (Number(row.expires_at_ms) <= nowMs) return { kind: "expired" };
-  return { kind: "taken", attempt: attemptOf(row) };
+  return found.kind === "open" ? { ...found, kind: "taken" } : found;
 }
 
 async function save(query: Query, link: NewLink): Promise<Link | undefined> {

@@ -9,7 +9,7 @@ import {
   type NewLinkAttempt,
   type TakenAttempt,
 } from "../../links/links.ts";
-import { attemptOf, attemptsSweptAtOnce, linkOf, nothing, type LinkRow } from "../link-rows.ts";
+import { attemptsSweptAtOnce, foundAttempt, linkOf, nothing, type LinkRow } from "../link-rows.ts";
 import { tokensPatienceMs } from "../patience.ts";
 import type { EarlierCalls } from "./earlier-calls.ts";
 import type { GroupCommit } from "./file/group-commit.ts";
@@ -56,12 +56,9 @@ export function createSqliteLinks(
   };
 
   const takeAttempt = (stateHash: Uint8Array, nowMs: number): TakenAttempt => {
-    const row = sql.attempt.get(stateHash);
-    if (!row) return { kind: "unknown" };
-    if (row.used_at_ms !== null) return { kind: "used" };
+    const found = foundAttempt(sql.attempt.get(stateHash), nowMs);
     sql.useAttempt.run(nowMs, nothing, stateHash);
-    if (Number(row.expires_at_ms) <= nowMs) return { kind: "expired" };
-    return { kind: "taken", attempt: attemptOf(row) };
+    return found.kind === "open" ? { ...found, kind: "taken" } : found;
   };
 
   const save = (link: NewLink): Link | undefined => {
@@ -103,10 +100,7 @@ export function createSqliteLinks(
 
   return {
     begin: (attempt) => commits.run(() => begin(attempt)),
-    findAttempt: async (stateHash) => {
-      const row = sql.attempt.get(stateHash);
-      return row && row.used_at_ms === null ? attemptOf(row) : undefined;
-    },
+    findAttempt: async (stateHash, nowMs) => foundAttempt(sql.attempt.get(stateHash), nowMs),
     bindBrowser: (stateHash, browserHash) =>
       commits.run(() => void sql.bindBrowser.run(browserHash, stateHash)),
     takeAttempt: async (stateHash, nowMs) =>
