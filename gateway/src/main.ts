@@ -46,9 +46,9 @@ const print = (text: string): void => void output.write(`${text}\n`);
 const printError = (text: string): void => void errorOutput.write(`${text}\n`);
 
 /** A terminal shows one line that changes; a file or a pipe gets none of it. */
-const showProgress = (line: string | undefined): void => {
+function showProgress(line: string | undefined): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[2K${line ?? ""}`);
-};
+}
 
 async function main(words: readonly string[]): Promise<number> {
   const exitCode = await runCommand(words, { print, printError }, () =>

@@ -155,10 +155,10 @@ interface Block {
   readonly deltas: readonly { readonly delta: JsonObject; readonly tokens: number }[];
 }
 
-const blocksOf = (
+function blocksOf(
   reply: Reply,
   { showsThinking, omitsThought }: Pick<Said, "showsThinking" | "omitsThought">,
-): readonly Block[] => {
+): readonly Block[] {
   const thinking: Block = {
     start: { type: "thinking", thinking: "", signature: "" },
     deltas: [
@@ -190,11 +190,11 @@ const blocksOf = (
       };
     }),
   ];
-};
+}
 
 /** Anthropic's models write objects: a script that has them write anything else is a mistake of the test's. */
-const inputOf = (text: string): JsonObject => {
+function inputOf(text: string): JsonObject {
   const input: unknown = JSON.parse(text);
   if (!isObject(input)) throw new Error(`not an object: ${text}`);
   return input;
-};
+}

@@ -10,19 +10,19 @@ import { isObject } from "./vendor-checks.ts";
 import type { JsonObject } from "./vendor-checks.ts";
 
 /** Why the request is refused, in Anthropic's words: the path, then what is wrong there. */
-export const checkMessages = (
+export function checkMessages(
   body: JsonObject,
   { counting }: { readonly counting: boolean },
-): string | undefined => {
+): string | undefined {
   const path = strangePath(body, counting ? countShape : requestShape);
   if (path) return `${path.join(".")}: Extra inputs are not permitted`;
   if (typeof body["model"] !== "string") return "model: Field required";
   const problem =
     (counting ? undefined : (checkNumbers(body) ?? checkUser(body))) ?? checkTurns(body["messages"]);
   return problem ?? checkThinking(body) ?? checkTools(body) ?? checkSystem(body["system"]);
-};
+}
 
-export const readMessages = (body: JsonObject): Asked => {
+export function readMessages(body: JsonObject): Asked {
   const { effort, format } = objectOf(body["output_config"]);
   return {
     model: stringOf(body["model"]),
@@ -37,7 +37,7 @@ export const readMessages = (body: JsonObject): Asked => {
     outputSchema: objectOf(format)["schema"] ?? null,
     reasoning: reasoningOf(objectOf(body["thinking"]), effort),
   };
-};
+}
 
 export const showsThinking = (body: JsonObject): boolean =>
   ["enabled", "adaptive"].includes(stringOf(objectOf(body["thinking"])["type"])) || thinksUnasked(body);
@@ -106,7 +106,7 @@ const requestShape: Shape = {
 
 const budgetMin = 1024;
 
-const checkNumbers = (body: JsonObject): string | undefined => {
+function checkNumbers(body: JsonObject): string | undefined {
   const { max_tokens: most, temperature = 1, stream = false, stop_sequences: stops = [] } = body;
   if (most === undefined) return "max_tokens: Field required";
   if (!Number.isSafeInteger(most)) return "max_tokens: Input should be a valid integer";
@@ -119,27 +119,27 @@ const checkNumbers = (body: JsonObject): string | undefined => {
   return stops.some((stop) => stop.trim() === "")
     ? "stop_sequences: each stop sequence must contain non-whitespace"
     : undefined;
-};
+}
 
 const userMax = 256;
 
-const checkUser = ({ metadata }: JsonObject): string | undefined => {
+function checkUser({ metadata }: JsonObject): string | undefined {
   const user = stringOf(objectOf(metadata)["user_id"]);
   if (/\S@\S+\.\S/.test(user)) return "metadata.user_id: user_id appears to contain an email address";
   if (/^\+?[\d\s()-]{7,}$/.test(user)) return "metadata.user_id: user_id appears to contain a phone number";
   return user.length > userMax ? `metadata.user_id: at most ${userMax} characters` : undefined;
-};
+}
 
-const checkSystem = (system: unknown = ""): string | undefined => {
+function checkSystem(system: unknown = ""): string | undefined {
   if (typeof system === "string") return undefined;
   const areTexts =
     Array.isArray(system) && system.every((block) => isObject(block) && block["type"] === "text");
   if (!areTexts) return "system: Input should be a valid string or a list of text blocks";
   const empty = objectsOf(system).findIndex(({ text }) => stringOf(text) === "");
   return empty < 0 ? undefined : `system.${empty}: text content blocks must be non-empty`;
-};
+}
 
-const checkTurns = (messages: unknown): string | undefined => {
+function checkTurns(messages: unknown): string | undefined {
   if (messages === undefined) return "messages: Field required";
   if (!Array.isArray(messages)) return "messages: Input should be a valid list";
   if (messages.length === 0) return "messages: at least one message is required";
@@ -167,9 +167,9 @@ const checkTurns = (messages: unknown): string | undefined => {
   return mismatch.kind === "unanswered"
     ? `messages: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${mismatch.id}.`
     : `messages: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${mismatch.id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`;
-};
+}
 
-const checkBlock = (block: JsonObject, role: string): string | undefined => {
+function checkBlock(block: JsonObject, role: string): string | undefined {
   const type = stringOf(block["type"]);
   const { source, input, id, name, tool_use_id: answers } = block;
   if (!Object.hasOwn(blockShapes, type)) {
@@ -193,11 +193,11 @@ const checkBlock = (block: JsonObject, role: string): string | undefined => {
     return block["signature"] === validSignature ? undefined : ": Invalid `signature` in `thinking` block";
   }
   return undefined;
-};
+}
 
 const mediaTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-const checkImage = ({ type, media_type: media, data, url }: JsonObject): string | undefined => {
+function checkImage({ type, media_type: media, data, url }: JsonObject): string | undefined {
   if (type === "url")
     return stringOf(url).startsWith("https://")
       ? undefined
@@ -210,9 +210,9 @@ const checkImage = ({ type, media_type: media, data, url }: JsonObject): string 
   return /^[A-Za-z0-9+/]+={0,2}$/.test(stringOf(data))
     ? undefined
     : ".image.source.base64.data: invalid base64 data";
-};
+}
 
-const checkThinking = (body: JsonObject): string | undefined => {
+function checkThinking(body: JsonObject): string | undefined {
   const { thinking, max_tokens: most, temperature = 1, tool_choice: choice } = body;
   if (thinking === undefined) return undefined;
   const { type, budget_tokens: budget } = objectOf(thinking);
@@ -244,22 +244,22 @@ const checkThinking = (body: JsonObject): string | undefined => {
   return ["any", "tool"].includes(stringOf(objectOf(choice)["type"]))
     ? "Thinking may not be enabled when tool_choice forces tool use."
     : undefined;
-};
+}
 
 const thinkingTypes = ["enabled", "disabled", "adaptive", "between_tools"];
 
 /** Undefined for models that always think. */
-const wordForNoThinking = (model: string): string | undefined => {
+function wordForNoThinking(model: string): string | undefined {
   if (/opus-5-5|fable|mythos/.test(model)) return undefined;
   return model.includes("sonnet-5-5") ? "between_tools" : "disabled";
-};
+}
 
 const kindsIn = (content: unknown): readonly string[] =>
   typeof content === "string" ? ["text"] : objectsOf(content).map((block) => stringOf(block["type"]));
 
 const cannotBeForced = /(opus|sonnet)-5-5|(fable|mythos)-5-1/;
 
-const checkTools = ({ model, tools = [], tool_choice: choice }: JsonObject): string | undefined => {
+function checkTools({ model, tools = [], tool_choice: choice }: JsonObject): string | undefined {
   if (!Array.isArray(tools)) return "tools: Input should be a valid list";
   for (const [index, tool] of tools.entries()) {
     const { name, type = "custom", input_schema: schema } = objectOf(tool);
@@ -284,9 +284,9 @@ const checkTools = ({ model, tools = [], tool_choice: choice }: JsonObject): str
   return type === "tool" && !names.includes(name)
     ? `Tool '${String(name)}' not found in provided tools`
     : undefined;
-};
+}
 
-const draftOf = ({ role, content }: JsonObject): Draft => {
+function draftOf({ role, content }: JsonObject): Draft {
   const blocks = objectsOf(content);
   const ofType = (type: string): readonly JsonObject[] => blocks.filter((block) => block["type"] === type);
   return {
@@ -305,30 +305,30 @@ const draftOf = ({ role, content }: JsonObject): Draft => {
       isError: block["is_error"] === true,
     })),
   };
-};
+}
 
-const imageOf = ({ type, url, media_type: media, data, file_id: file }: JsonObject): string => {
+function imageOf({ type, url, media_type: media, data, file_id: file }: JsonObject): string {
   if (type === "base64") return `data:${stringOf(media)};base64,${stringOf(data)}`;
   return stringOf(url ?? file);
-};
+}
 
-const textsOf = (content: unknown): readonly string[] => {
+function textsOf(content: unknown): readonly string[] {
   if (typeof content === "string") return content === "" ? [] : [content];
   return objectsOf(content)
     .filter(({ type }) => type === "text")
     .map(({ text }) => stringOf(text));
-};
+}
 
-const toolChoiceOf = ({ type, name }: JsonObject): Asked["toolChoice"] => {
+function toolChoiceOf({ type, name }: JsonObject): Asked["toolChoice"] {
   if (type === "tool") return { name: stringOf(name) };
   if (type === "any") return "required";
   return type === "auto" || type === "none" ? type : null;
-};
+}
 
-const reasoningOf = ({ type, budget_tokens: budget }: JsonObject, effort: unknown): AskedReasoning | null => {
+function reasoningOf({ type, budget_tokens: budget }: JsonObject, effort: unknown): AskedReasoning | null {
   if (type === "disabled" || type === "between_tools") return "off";
   if (type === "enabled") return { budgetTokens: Number(budget) };
   if (typeof effort === "string") return { effort };
   // Adaptive without an effort is as much as the model likes, which is high unless told.
   return type === "adaptive" ? { effort: "high" } : null;
-};
+}

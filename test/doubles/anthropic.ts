@@ -150,15 +150,15 @@ const errorTypes: Readonly<Record<number, string>> = {
 const threadNotFound = "No usable thread state was found for `previous_message_id`.";
 
 /** The request with all that its thread has; undefined where there is no such thread. */
-const goneOnWith = (
+function goneOnWith(
   body: JsonObject,
   threads: ReadonlyMap<string, readonly unknown[]>,
-): JsonObject | undefined => {
+): JsonObject | undefined {
   const { type, previous_message_id: previous } = objectOf(body["thread"]);
   if (type !== "continue") return body;
   const kept = threads.get(stringOf(previous));
   return kept && { ...body, messages: [...kept, ...listOf(body["messages"])] };
-};
+}
 
 interface Refusal {
   readonly message: string;
@@ -166,8 +166,8 @@ interface Refusal {
   readonly code?: string | undefined;
 }
 
-const refuse = (status: number, { message, requestId, code }: Refusal): Answer => {
+function refuse(status: number, { message, requestId, code }: Refusal): Answer {
   const details = code === undefined ? {} : { details: { error_code: code } };
   const error = { type: errorTypes[status], message, ...details };
   return jsonAnswer(status, { type: "error", error, request_id: requestId }, [["request-id", requestId]]);
-};
+}

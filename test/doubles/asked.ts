@@ -57,7 +57,7 @@ export interface Draft {
   readonly toolResults?: readonly AskedToolResult[];
 }
 
-export const turnsOf = (drafts: readonly Draft[]): readonly Turn[] => {
+export function turnsOf(drafts: readonly Draft[]): readonly Turn[] {
   const calls = drafts.flatMap(({ toolCalls = [] }) => toolCalls);
   const turns: Turn[] = [];
   for (const { role, texts = [], images = [], toolCalls = [], toolResults = [] } of drafts) {
@@ -78,15 +78,15 @@ export const turnsOf = (drafts: readonly Draft[]): readonly Turn[] => {
     });
   }
   return turns;
-};
+}
 
 /**
  * The first call that the next turn does not answer, or answer to no call of the turn before: what Anthropic refuses,
  * to which neighbours with one role are one turn.
  */
-export const toolMismatch = (
+export function toolMismatch(
   turns: readonly Turn[],
-): { readonly kind: "unanswered" | "uncalled"; readonly id: string } | undefined => {
+): { readonly kind: "unanswered" | "uncalled"; readonly id: string } | undefined {
   for (const [index, { toolCalls, toolResults }] of turns.entries()) {
     const called = turns[index - 1]?.toolCalls ?? [];
     const stray = toolResults.find((result) => !called.some(({ id }) => id === result.id));
@@ -96,4 +96,4 @@ export const toolMismatch = (
     if (open) return { kind: "unanswered", id: open.id ?? "" };
   }
   return undefined;
-};
+}

@@ -10,7 +10,7 @@ const asynchronous = { ...key, "X-DashScope-Async": "enable" };
 const path = "/services/aigc/video-generation/video-synthesis";
 const order = { model: "wan2.6-t2v", input: { prompt: "a fox" } };
 
-const open = async (options: Partial<Parameters<typeof openDashScopeDouble>[0]> = {}) => {
+async function open(options: Partial<Parameters<typeof openDashScopeDouble>[0]> = {}) {
   const vendor = await keep(openDashScopeDouble({ key: "k-1", ...options }));
   const create = async (): Promise<string> => {
     const made = await post(vendor.url + path, order, asynchronous);
@@ -18,7 +18,7 @@ const open = async (options: Partial<Parameters<typeof openDashScopeDouble>[0]> 
   };
   const poll = async (id: string): Promise<unknown> => (await get(`${vendor.url}/tasks/${id}`)).json();
   return { vendor, create, poll };
-};
+}
 
 describe("dashscope", () => {
   test("moves a task on with every poll, bills its success once, and forgets none", async () => {

@@ -140,7 +140,7 @@ const nextStatus: Readonly<Record<DashScopeStatus, DashScopeStatus>> = {
   UNKNOWN: "UNKNOWN",
 };
 
-const reportOf = ({ id, status, body }: DashScopeTask): JsonObject => {
+function reportOf({ id, status, body }: DashScopeTask): JsonObject {
   if (status === "UNKNOWN") return { task_id: id, task_status: status };
   const queued = status === "PENDING" || status === "SUSPENDED";
   const ended = !queued && status !== "RUNNING";
@@ -153,7 +153,7 @@ const reportOf = ({ id, status, body }: DashScopeTask): JsonObject => {
     ...(status === "SUCCEEDED" ? { orig_prompt: promptOf(body), video_url: videoUrl } : {}),
     ...(status === "FAILED" ? { code: "InternalError.Algo", message: "The video could not be made." } : {}),
   };
-};
+}
 
 const promptOf = ({ input }: JsonObject): unknown => (isObject(input) ? input["prompt"] : undefined);
 

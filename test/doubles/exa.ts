@@ -28,7 +28,7 @@ export interface ExaOptions {
   readonly cost?: Override<JsonObject>;
 }
 
-export const openExaDouble = async ({ key, cost }: ExaOptions): Promise<BookkeepingDouble<ExaBilled>> => {
+export async function openExaDouble({ key, cost }: ExaOptions): Promise<BookkeepingDouble<ExaBilled>> {
   const book: BookEntry<ExaBilled>[] = [];
   const nextId = createIds("exa-");
 
@@ -65,7 +65,7 @@ export const openExaDouble = async ({ key, cost }: ExaOptions): Promise<Bookkeep
     },
   });
   return { ...double, book };
-};
+}
 
 const knownResults = [
   {
@@ -111,7 +111,7 @@ const resultsMax = 100;
 const refuse = (status: number, body: { readonly requestId: string; readonly error: string }): Answer =>
   jsonAnswer(status, { ...body });
 
-const checkSearch = (body: JsonObject): string | undefined => {
+function checkSearch(body: JsonObject): string | undefined {
   const stranger = unknownField(body, knownFields);
   if (stranger !== undefined) return `Unrecognized key: "${stranger}"`;
   if (typeof body["query"] !== "string" || body["query"] === "") return "query is required";
@@ -121,4 +121,4 @@ const checkSearch = (body: JsonObject): string | undefined => {
   return isPositiveInteger(count) && count <= resultsMax
     ? undefined
     : `numResults must be from 1 to ${resultsMax}`;
-};
+}

@@ -7,7 +7,7 @@ interface Closable {
 }
 
 /** Opens for one test and closes after it. */
-export const createKeeper = (): (<T extends Closable>(part: Promise<T>) => Promise<T>) => {
+export function createKeeper(): <T extends Closable>(part: Promise<T>) => Promise<T> {
   const opened: Closable[] = [];
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((part) => part.close()));
@@ -17,7 +17,7 @@ export const createKeeper = (): (<T extends Closable>(part: Promise<T>) => Promi
     opened.push(open);
     return open;
   };
-};
+}
 
 export const post = (
   url: string,
@@ -36,10 +36,10 @@ export const get = (
 ): Promise<Response> => fetch(url, { headers, redirect: "manual" });
 
 /** An answer that must be a refusal of this status, as JSON. */
-export const refusalOf = async (answer: Promise<Response>): Promise<{ status: number; body: unknown }> => {
+export async function refusalOf(answer: Promise<Response>): Promise<{ status: number; body: unknown }> {
   const got = await answer;
   return { status: got.status, body: await got.json() };
-};
+}
 
 /** The data of each event, parsed where it is JSON; comments and names are left out. */
 export const dataOf = (text: string): readonly unknown[] =>
@@ -56,10 +56,10 @@ export interface ReadStream {
 }
 
 /** Reads a body to its end, or leaves it once enough has come. */
-export const readStream = async (
+export async function readStream(
   answer: Promise<Response>,
   { until = () => false }: { readonly until?: (text: string) => boolean } = {},
-): Promise<ReadStream> => {
+): Promise<ReadStream> {
   const reader = (await answer).body?.getReader();
   const decoder = new TextDecoder();
   let text = "";
@@ -76,13 +76,13 @@ export const readStream = async (
   } catch {
     return { text, ending: "broken" };
   }
-};
+}
 
 /** Waits until something holds that happens on the other side. */
-export const eventually = async (holds: () => boolean): Promise<boolean> => {
+export async function eventually(holds: () => boolean): Promise<boolean> {
   for (let waitedMs = 0; waitedMs < 2000; waitedMs += 10) {
     if (holds()) return true;
     await Bun.sleep(10);
   }
   return holds();
-};
+}

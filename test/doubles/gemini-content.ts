@@ -34,12 +34,12 @@ interface Said {
   readonly usage: PlannedUsage;
 }
 
-export const wholeContent = (said: Said): Answer => {
+export function wholeContent(said: Said): Answer {
   const { usage, reply } = said;
   if (isBlocked(reply)) return jsonAnswer(200, blocked(said, usage.stated(usage.tokens)));
   const parts = partsOf(said, { whole: true }).map(({ part }) => part);
   return jsonAnswer(200, response(said, { parts, last: true, usage: usage.stated(usage.tokens) }));
-};
+}
 
 export const streamedContent = ({
   sse,
@@ -135,10 +135,10 @@ interface WeighedPart {
   readonly tokens: number;
 }
 
-const partsOf = (
+function partsOf(
   { reply, showsThoughts }: Said,
   { whole }: { readonly whole: boolean },
-): readonly WeighedPart[] => {
+): readonly WeighedPart[] {
   const { text, textPieces, reasoning, reasoningPieces, toolCalls } = reply;
   const joined = (all: string, pieces: typeof textPieces): typeof textPieces =>
     whole && all !== "" ? [{ text: all, tokens: 0 }] : pieces;
@@ -157,14 +157,14 @@ const partsOf = (
       tokens: pieces.reduce((sum, { tokens }) => sum + tokens, 0),
     })),
   ];
-};
+}
 
 /** Gemini's models write objects: a script that has them write anything else is a mistake of the test's. */
-const argsOf = (json: string): JsonObject => {
+function argsOf(json: string): JsonObject {
   const args: unknown = JSON.parse(json);
   if (!isObject(args)) throw new Error(`not an object: ${json}`);
   return args;
-};
+}
 
 /** A blocked prompt has no output to pay for. */
 export const chargeable = (reply: Reply): Partial<TokenUsage> =>

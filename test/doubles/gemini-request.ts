@@ -13,7 +13,7 @@ import type { JsonObject } from "./vendor-checks.ts";
 export const camelBody = (body: JsonObject): JsonObject => objectOf(camel(body, requestShape));
 
 /** Why the body is refused; the body is one of `camelBody`. */
-export const checkContent = (body: JsonObject, model: string): string | undefined => {
+export function checkContent(body: JsonObject, model: string): string | undefined {
   const path = strangePath(body, requestShape);
   if (path) {
     const place = path
@@ -28,12 +28,12 @@ export const checkContent = (body: JsonObject, model: string): string | undefine
     checkLevel(objectOf(objectOf(body["generationConfig"])["thinkingConfig"]), model) ??
     checkTools(body)
   );
-};
+}
 
-export const readContent = (
+export function readContent(
   body: JsonObject,
   { model, stream }: { readonly model: string; readonly stream: boolean },
-): Asked => {
+): Asked {
   const config = objectOf(body["generationConfig"]);
   return {
     model,
@@ -51,7 +51,7 @@ export const readContent = (
         : null,
     reasoning: reasoningOf(objectOf(config["thinkingConfig"])),
   };
-};
+}
 
 export const showsThoughts = (body: JsonObject): boolean =>
   objectOf(objectOf(body["generationConfig"])["thinkingConfig"])["includeThoughts"] === true;
@@ -122,7 +122,7 @@ const requestShape: { readonly [name: string]: Shape } = {
 };
 
 /** Renames only what has a field for it: a schema or a call's arguments are the caller's own words. */
-const camel = (value: unknown, shape: Shape): unknown => {
+function camel(value: unknown, shape: Shape): unknown {
   if (Array.isArray(value)) return value.map((item: unknown) => camel(item, shape));
   if (!isObject(value) || typeof shape !== "object") return value;
   return Object.fromEntries(
@@ -132,7 +132,7 @@ const camel = (value: unknown, shape: Shape): unknown => {
       return known === undefined ? [name, member] : [spelled, camel(member, known)];
     }),
   );
-};
+}
 
 const payloads = [
   "text",
@@ -149,7 +149,7 @@ const oneOrMore = (value: unknown): unknown => (isObject(value) ? [value] : valu
 
 const messagesOf = (value: unknown): readonly JsonObject[] => objectsOf(oneOrMore(value));
 
-const checkContents = (given: unknown): string | undefined => {
+function checkContents(given: unknown): string | undefined {
   const contents = oneOrMore(given);
   if (!Array.isArray(contents) || contents.length === 0) {
     return "* GenerateContentRequest.contents: contents is not specified\n";
@@ -172,13 +172,13 @@ const checkContents = (given: unknown): string | undefined => {
     }
   }
   return checkCalls(objectsOf(contents));
-};
+}
 
 /** What stands where a call of another model's was not signed. */
 const unsigned = "skip_thought_signature_validator";
 
 /** Gemini 3 wants the first call of each turn of the model to be signed; earlier ones never heard of the word for "not". */
-export const checkSignatures = (body: JsonObject, model: string): string | undefined => {
+export function checkSignatures(body: JsonObject, model: string): string | undefined {
   const isThird = /gemini-3/.test(model);
   const isSecond = /gemini-[12]/.test(model);
   for (const { parts } of messagesOf(body["contents"])) {
@@ -191,10 +191,10 @@ export const checkSignatures = (body: JsonObject, model: string): string | undef
       return "Unable to submit request because Thought signature is not valid.";
   }
   return undefined;
-};
+}
 
 /** As many answers as calls, in the turn after them. */
-const checkCalls = (contents: readonly JsonObject[]): string | undefined => {
+function checkCalls(contents: readonly JsonObject[]): string | undefined {
   const turns = turnsOf(contents.map(draftOf));
   const isOdd = turns.some(
     ({ toolCalls }, index) =>
@@ -203,17 +203,17 @@ const checkCalls = (contents: readonly JsonObject[]): string | undefined => {
   );
   if (!isOdd && (turns[0]?.toolResults.length ?? 0) === 0) return undefined;
   return "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.";
-};
+}
 
 /** Pro never thinks that little, nor does Flash since 3.7, unless it is Lite. */
-const checkLevel = ({ thinkingLevel: level }: JsonObject, model: string): string | undefined => {
+function checkLevel({ thinkingLevel: level }: JsonObject, model: string): string | undefined {
   const refused = /gemini-3.*(pro|[78]-flash(?!-lite))/.test(model);
   return refused && stringOf(level).toLowerCase() === "minimal"
     ? "Thinking level is unsupported: THINKING_LEVEL_MINIMAL"
     : undefined;
-};
+}
 
-const checkConfig = (config: JsonObject): string | undefined => {
+function checkConfig(config: JsonObject): string | undefined {
   const { maxOutputTokens: most = 1, temperature = 1, stopSequences: stops = [] } = config;
   if (!isPositiveInteger(most))
     return "* GenerateContentRequest.generation_config.max_output_tokens: must be positive\n";
@@ -231,11 +231,11 @@ const checkConfig = (config: JsonObject): string | undefined => {
   return thinkingBudget !== undefined && thinkingLevel !== undefined
     ? "You can only set only one of thinking budget and thinking level."
     : undefined;
-};
+}
 
 const stopsMax = 5;
 
-const checkTools = (body: JsonObject): string | undefined => {
+function checkTools(body: JsonObject): string | undefined {
   const nameless = declarationsOf(body).find(
     ({ name }) => !/^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/.test(stringOf(name)),
   );
@@ -257,12 +257,12 @@ const checkTools = (body: JsonObject): string | undefined => {
   return listOf(allowed).length > 0 && mode !== "ANY" && mode !== "VALIDATED"
     ? "Function calling config allowed_function_names should only be set when mode is ANY or VALIDATED."
     : undefined;
-};
+}
 
 const declarationsOf = ({ tools }: JsonObject): readonly JsonObject[] =>
   messagesOf(tools).flatMap((tool) => messagesOf(tool["functionDeclarations"]));
 
-const draftOf = ({ role, parts }: JsonObject): Draft => {
+function draftOf({ role, parts }: JsonObject): Draft {
   const members = (name: string): readonly JsonObject[] =>
     objectsOf(messagesOf(parts).map((part) => part[name]));
   return {
@@ -286,7 +286,7 @@ const draftOf = ({ role, parts }: JsonObject): Draft => {
       isError: isObject(response) && "error" in response,
     })),
   };
-};
+}
 
 const textsOf = (parts: unknown): readonly string[] =>
   messagesOf(parts)
@@ -294,24 +294,24 @@ const textsOf = (parts: unknown): readonly string[] =>
     .map(({ text }) => stringOf(text));
 
 /** A result must be an object here; one that only wraps a text is that text. */
-const resultText = (response: JsonObject): string => {
+function resultText(response: JsonObject): string {
   const [[name, value] = ["", undefined], ...more] = Object.entries(response);
   const isWrapped = more.length === 0 && ["output", "result", "content", "error"].includes(name);
   if (!isWrapped) return JSON.stringify(response);
   return typeof value === "string" ? value : JSON.stringify(value);
-};
+}
 
-const toolChoiceOf = ({ toolConfig }: JsonObject): Asked["toolChoice"] => {
+function toolChoiceOf({ toolConfig }: JsonObject): Asked["toolChoice"] {
   const { mode, allowedFunctionNames: allowed } = objectOf(objectOf(toolConfig)["functionCallingConfig"]);
   const [only, ...others] = listOf(allowed);
   if (mode === "ANY" && typeof only === "string" && others.length === 0) return { name: only };
   if (mode === "ANY") return "required";
   if (mode === "NONE") return "none";
   return mode === "AUTO" ? "auto" : null;
-};
+}
 
-const reasoningOf = ({ thinkingBudget, thinkingLevel }: JsonObject): AskedReasoning | null => {
+function reasoningOf({ thinkingBudget, thinkingLevel }: JsonObject): AskedReasoning | null {
   if (typeof thinkingLevel === "string") return { effort: thinkingLevel.toLowerCase() };
   if (typeof thinkingBudget !== "number") return null;
   return thinkingBudget === 0 ? "off" : { budgetTokens: thinkingBudget };
-};
+}

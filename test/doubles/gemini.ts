@@ -129,7 +129,7 @@ const refuse = (
   { message, details }: { readonly message: string; readonly details?: readonly JsonObject[] },
 ): Answer => jsonAnswer(code, { error: { code, message, status: statuses[code], details } });
 
-const checkKey = (request: RecordedRequest, key: string): Answer | undefined => {
+function checkKey(request: RecordedRequest, key: string): Answer | undefined {
   // A bearer token is another kind of credential to Google, and a wrong one is not made good by a key.
   if (headerValues(request.headers, "authorization").length > 0) {
     return refuse(401, {
@@ -151,4 +151,4 @@ const checkKey = (request: RecordedRequest, key: string): Answer | undefined => 
     domain: "googleapis.com",
   };
   return refuse(400, { message: "API key not valid. Please pass a valid API key.", details: [reason] });
-};
+}

@@ -3,17 +3,17 @@
 import { constants, crc32, deflateRawSync, gzipSync } from "node:zlib";
 
 /** Compresses again and again, for `Content-Encoding: gzip, gzip, …`. */
-export const gzipLayers = (bytes: Uint8Array, layers: number): Uint8Array => {
+export function gzipLayers(bytes: Uint8Array, layers: number): Uint8Array {
   let coded = bytes;
   for (let layer = 0; layer < layers; layer += 1) coded = gzipSync(coded);
   return coded;
-};
+}
 
 /**
  * One gzip member of `expandsToBytes` zeros, about a thousandth of the size. A fully flushed
  * deflate block stands alone, so one block is made and repeated: gigabytes cost no compression.
  */
-export const gzipZeros = (expandsToBytes: number): Uint8Array => {
+export function gzipZeros(expandsToBytes: number): Uint8Array {
   const zeros = new Uint8Array(blockBytes);
   const fullBlock = flushedBlock(zeros);
   const parts: Uint8Array[] = [gzipHead];
@@ -27,7 +27,7 @@ export const gzipZeros = (expandsToBytes: number): Uint8Array => {
   tail.writeUInt32LE(checksum, 0);
   tail.writeUInt32LE(expandsToBytes % 2 ** 32, 4);
   return Buffer.concat([...parts, emptyLastBlock, tail]);
-};
+}
 
 const blockBytes = 1024 * 1024;
 const gzipHead = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);

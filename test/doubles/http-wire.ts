@@ -32,7 +32,7 @@ export type Taken<T> =
   | { readonly state: "whole"; readonly value: T; readonly usedBytes: number };
 
 /** Takes the first request off a buffer, as strictly as a vendor's edge would. */
-export const takeRequest = (buffer: Buffer): Taken<WireRequest> => {
+export function takeRequest(buffer: Buffer): Taken<WireRequest> {
   const headEnd = buffer.indexOf("\r\n\r\n");
   if (headEnd < 0) {
     return buffer.length > headBytesMax ? broken("head too large") : { state: "partial" };
@@ -66,7 +66,7 @@ export const takeRequest = (buffer: Buffer): Taken<WireRequest> => {
       raw: new Uint8Array(buffer.subarray(0, body.usedBytes)),
     },
   };
-};
+}
 
 export interface ResponseContext {
   /** The peer closed in good order, which completes a body without framing. */
@@ -78,10 +78,10 @@ export interface ResponseContext {
 }
 
 /** Takes the first answer off a buffer. */
-export const takeResponse = (
+export function takeResponse(
   buffer: Buffer,
   { ended, last, bodyless }: ResponseContext,
-): Taken<WireResponse> => {
+): Taken<WireResponse> {
   const headEnd = buffer.indexOf("\r\n\r\n");
   if (headEnd < 0) return { state: "partial" };
   const [statusLine = "", ...headerLines] = buffer.toString("latin1", 0, headEnd).split("\r\n");
@@ -114,7 +114,7 @@ export const takeResponse = (
       complete: framed.complete,
     },
   };
-};
+}
 
 /** Every value of a header, in order; names compare without case. */
 export const headerValues = (headers: readonly HeaderPair[], name: string): readonly string[] =>
@@ -123,10 +123,10 @@ export const headerValues = (headers: readonly HeaderPair[], name: string): read
 export const toBytes = (content: string | Uint8Array): Uint8Array =>
   typeof content === "string" ? new TextEncoder().encode(content) : content;
 
-export const encodeChunk = (content: string | Uint8Array): Uint8Array => {
+export function encodeChunk(content: string | Uint8Array): Uint8Array {
   const bytes = toBytes(content);
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, crlf]);
-};
+}
 
 export const lastChunk: Uint8Array = Buffer.from("0\r\n\r\n");
 
@@ -139,11 +139,11 @@ const broken = (why: string): { readonly state: "broken"; readonly why: string }
   why,
 });
 
-const parseHeaderLine = (line: string): HeaderPair | undefined => {
+function parseHeaderLine(line: string): HeaderPair | undefined {
   // A CR, LF or NUL left after splitting on CRLF is a smuggling attempt; a leading blank is obs-fold.
   const match = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*?)[ \t]*$/.exec(line);
   return match ? [match[1] ?? "", match[2] ?? ""] : undefined;
-};
+}
 
 const takeRequestBody = ({
   buffer,
@@ -210,7 +210,7 @@ const takeResponseBody = ({
   return { bytes: buffer.subarray(from, end), end: Math.min(end, buffer.length), complete };
 };
 
-const decodeChunked = (buffer: Buffer, from: number): Framed | "broken" => {
+function decodeChunked(buffer: Buffer, from: number): Framed | "broken" {
   const parts: Buffer[] = [];
   const soFar = (): Framed => ({
     bytes: Buffer.concat(parts),
@@ -233,7 +233,7 @@ const decodeChunked = (buffer: Buffer, from: number): Framed | "broken" => {
     if (buffer.toString("latin1", at + length, at + length + 2) !== "\r\n") return "broken";
     at += length + 2;
   }
-};
+}
 
 const endOfTrailers = ({
   buffer,

@@ -18,10 +18,10 @@ export const stringOrNull = (value: unknown): string | null => (typeof value ===
 export const numberOrNull = (value: unknown): number | null => (typeof value === "number" ? value : null);
 
 /** The value that a JSON text holds; a text that is not JSON stands for itself. */
-export const parsedOr = (text: string): unknown => {
+export function parsedOr(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
     return text;
   }
-};
+}

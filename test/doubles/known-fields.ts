@@ -7,7 +7,7 @@ import type { JsonObject } from "./vendor-checks.ts";
 export type Shape = "any" | { readonly [name: string]: Shape } | ((value: JsonObject) => Shape);
 
 /** The path to the first unknown field, outermost first. */
-export const strangePath = (value: unknown, shape: Shape): readonly string[] | undefined => {
+export function strangePath(value: unknown, shape: Shape): readonly string[] | undefined {
   if (shape === "any") return undefined;
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) {
@@ -25,7 +25,7 @@ export const strangePath = (value: unknown, shape: Shape): readonly string[] | u
     if (path) return [name, ...path];
   }
   return undefined;
-};
+}
 
 /** An object of these fields, whatever they hold. */
 export const fields = (...names: readonly string[]): { readonly [name: string]: Shape } =>

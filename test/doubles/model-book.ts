@@ -49,7 +49,7 @@ interface Charge {
   readonly say: (tokens: TokenUsage) => JsonValue;
 }
 
-export const createModelBook = (): ModelBook => {
+export function createModelBook(): ModelBook {
   const entries: ModelBookEntry[] = [];
   return {
     entries,
@@ -70,4 +70,4 @@ export const createModelBook = (): ModelBook => {
       };
     },
   };
-};
+}

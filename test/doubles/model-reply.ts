@@ -48,10 +48,10 @@ export interface Reply {
 export const defaultReply = "The quick brown fox jumps over the lazy dog.";
 
 /** One word is one token here, so that a limit cuts where a reader expects it. */
-export const planReply = (
+export function planReply(
   scripted: string | ScriptedReply,
   { maxOutputTokens, stop }: { readonly maxOutputTokens: number | null; readonly stop: readonly string[] },
-): Reply => {
+): Reply {
   const asked = typeof scripted === "string" ? { text: scripted } : scripted;
   const { pieces, reasoning = "", interleaved = false } = asked;
   const reasoningTokens = wordsOf(reasoning).length;
@@ -79,7 +79,7 @@ export const planReply = (
     outputTokens: reasoningTokens + Math.min(words.length, room) + argumentTokens,
     reasoningTokens,
   };
-};
+}
 
 const argumentPieces = 3;
 
@@ -91,22 +91,22 @@ const piecesOf = (text: string, pieces: number | undefined): readonly Piece[] =>
 const weigh = (texts: readonly string[], tokens: number): readonly Piece[] =>
   texts.map((text) => ({ text, tokens: tokens / texts.length }));
 
-const cutAtStop = (
+function cutAtStop(
   text: string,
   stop: readonly string[],
-): { readonly text: string; readonly sequence: string | null } => {
+): { readonly text: string; readonly sequence: string | null } {
   const found = stop
     .map((sequence) => ({ sequence, at: text.indexOf(sequence) }))
     .filter(({ at }) => at >= 0)
     .toSorted((a, b) => a.at - b.at)[0];
   return found ? { text: text.slice(0, found.at), sequence: found.sequence } : { text, sequence: null };
-};
+}
 
 /** By characters, never inside one: vendors send whole ones. */
-const splitInto = (text: string, pieces: number): readonly string[] => {
+function splitInto(text: string, pieces: number): readonly string[] {
   const characters = Array.from(text);
   const size = Math.max(1, Math.ceil(characters.length / pieces));
   return Array.from({ length: Math.ceil(characters.length / size) }, (_, index) =>
     characters.slice(index * size, (index + 1) * size).join(""),
   );
-};
+}

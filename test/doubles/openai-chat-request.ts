@@ -11,7 +11,7 @@ import { checkToolOrder } from "./openai-tool-order.ts";
 import { isObject, isPositiveInteger } from "./vendor-checks.ts";
 import type { JsonObject } from "./vendor-checks.ts";
 
-export const checkChat = (body: JsonObject): Problem | undefined => {
+export function checkChat(body: JsonObject): Problem | undefined {
   const stranger = unknownParameter(
     body,
     isDeepSeek(body) ? { ...requestShape, thinking: fields("type") } : requestShape,
@@ -31,9 +31,9 @@ export const checkChat = (body: JsonObject): Problem | undefined => {
     checkForcedThinker(body) ??
     checkStrict(body)
   );
-};
+}
 
-export const readChat = (body: JsonObject): Asked => {
+export function readChat(body: JsonObject): Asked {
   const messages = objectsOf(body["messages"]);
   return {
     model: stringOf(body["model"]),
@@ -53,12 +53,12 @@ export const readChat = (body: JsonObject): Asked => {
     outputSchema: schemaOf(objectOf(body["response_format"])),
     reasoning: effortOf(body["reasoning_effort"]),
   };
-};
+}
 
-export const effortOf = (effort: unknown): Asked["reasoning"] => {
+export function effortOf(effort: unknown): Asked["reasoning"] {
   if (typeof effort !== "string") return null;
   return effort === "none" ? "off" : { effort };
-};
+}
 
 const requestShape = {
   ...fields(
@@ -111,7 +111,7 @@ const partTypes = ["text", "image_url", "input_audio", "file", "refusal"];
 const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 const stopsMax = 4;
 
-const checkMessages = (messages: unknown): Problem | undefined => {
+function checkMessages(messages: unknown): Problem | undefined {
   if (!Array.isArray(messages)) return missing("messages");
   if (messages.length === 0) {
     return {
@@ -129,9 +129,9 @@ const checkMessages = (messages: unknown): Problem | undefined => {
     if (problem) return problem;
   }
   return checkToolOrder(objectsOf(messages));
-};
+}
 
-const checkMessage = (message: JsonObject, param: string): Problem | undefined => {
+function checkMessage(message: JsonObject, param: string): Problem | undefined {
   const { role, content, tool_calls: calls, tool_call_id: answers } = message;
   if (role === "tool" && typeof answers !== "string") return missing(`${param}.tool_call_id`);
   if (calls !== undefined && (role !== "assistant" || !Array.isArray(calls) || calls.length === 0)) {
@@ -156,18 +156,18 @@ const checkMessage = (message: JsonObject, param: string): Problem | undefined =
   return silent || typeof message["refusal"] === "string"
     ? undefined
     : invalid(`${param}.content`, "a string or an array of parts");
-};
+}
 
 /** DeepSeek speaks OpenAI's dialect, but knows texts only. */
-const checkPlainTexts = ({ model, messages }: JsonObject): Problem | undefined => {
+function checkPlainTexts({ model, messages }: JsonObject): Problem | undefined {
   if (!stringOf(model).startsWith("deepseek")) return undefined;
   const at = objectsOf(messages).findIndex(({ content }) => Array.isArray(content));
   if (at < 0) return undefined;
   const problem = `messages[${at}]: invalid type: sequence, expected a string`;
   return { message: `Failed to deserialize the JSON body into the target type: ${problem}` };
-};
+}
 
-const checkNumbers = (body: JsonObject): Problem | undefined => {
+function checkNumbers(body: JsonObject): Problem | undefined {
   for (const name of ["max_tokens", "max_completion_tokens", "n"]) {
     const value = body[name] ?? 1;
     if (!isPositiveInteger(value)) return invalid(name, "an integer of at least 1");
@@ -188,14 +188,14 @@ const checkNumbers = (body: JsonObject): Problem | undefined => {
     return invalid("reasoning_effort", `one of ${efforts.join(", ")}`);
   }
   return undefined;
-};
+}
 
 const userMax = 64;
 
 const checkUser = (user: unknown): Problem | undefined =>
   stringOf(user).length > userMax ? invalid("user", `a string of at most ${userMax} characters`) : undefined;
 
-export const checkStream = (body: JsonObject): Problem | undefined => {
+export function checkStream(body: JsonObject): Problem | undefined {
   const stream = body["stream"] ?? false;
   if (typeof stream !== "boolean") return invalid("stream", "a boolean");
   if ((body["stream_options"] ?? null) === null || stream) return undefined;
@@ -203,9 +203,9 @@ export const checkStream = (body: JsonObject): Problem | undefined => {
     message: "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
     param: "stream_options",
   };
-};
+}
 
-const checkTools = (body: JsonObject): Problem | undefined => {
+function checkTools(body: JsonObject): Problem | undefined {
   const { tools = null } = body;
   if (tools === null) {
     const stray = ["tool_choice", "parallel_tool_calls"].find((name) => (body[name] ?? null) !== null);
@@ -226,7 +226,7 @@ const checkTools = (body: JsonObject): Problem | undefined => {
   if (typeof choice !== "object" || choice === null) return undefined;
   const isKnown = objectsOf(tools).some((tool) => objectOf(tool["function"])["name"] === choice.name);
   return isKnown ? undefined : invalid("tool_choice", "the name of a tool");
-};
+}
 
 /** GPT-5.4 thinks only when told to, later ones unless told "none", which Astra cannot be. */
 const checkThinkingBesideTools = ({
@@ -250,16 +250,16 @@ const checkThinkingBesideTools = ({
 const isDeepSeek = ({ model }: JsonObject): boolean => stringOf(model).startsWith("deepseek-v4");
 
 /** DeepSeek thinks unless told not to. */
-const checkForcedThinker = (body: JsonObject): Problem | undefined => {
+function checkForcedThinker(body: JsonObject): Problem | undefined {
   const { thinking, tool_choice: choice = "auto" } = body;
   if (!isDeepSeek(body) || choice === "auto" || choice === "none") return undefined;
   return objectOf(thinking)["type"] === "disabled"
     ? undefined
     : { message: "Thinking mode does not support this tool_choice" };
-};
+}
 
 /** Held to strictly, every object must be closed and require all it has, and many words are not taken. */
-const checkStrict = (body: JsonObject): Problem | undefined => {
+function checkStrict(body: JsonObject): Problem | undefined {
   const format = objectOf(objectOf(body["response_format"])["json_schema"]);
   if (format["strict"] === true) {
     const problem = checkStrictSchema(format["schema"], "response_format");
@@ -272,30 +272,30 @@ const checkStrict = (body: JsonObject): Problem | undefined => {
     if (problem) return problem;
   }
   return undefined;
-};
+}
 
-const checkStrictSchema = (schema: unknown, param: string): Problem | undefined => {
+function checkStrictSchema(schema: unknown, param: string): Problem | undefined {
   if (!isClosed(schema)) return invalid(param, "a schema whose objects are closed and require all");
   const odd = refusedWord(schema) ?? oddSchema(schema);
   return odd === undefined ? undefined : { message: `Invalid schema: ${odd}.`, param };
-};
+}
 
 /** A reference stands alone, and everything else says its type. */
-const oddSchema = (schema: unknown): string | undefined => {
+function oddSchema(schema: unknown): string | undefined {
   const { $ref, type, anyOf, items, ...members } = objectOf(schema);
   if ($ref !== undefined && Object.keys(objectOf(schema)).length > 1) return "$ref cannot have keywords";
   if ($ref === undefined && type === undefined && anyOf === undefined) return "schema must have a 'type' key";
   const named = byName.flatMap((name) => Object.values(objectOf(members[name])));
   const within = [...named, ...listOf(anyOf), ...(items === undefined ? [] : [items])];
   return within.map(oddSchema).find((found) => found !== undefined);
-};
+}
 
 const strictlyRefused = ["default", "minLength", "maxLength", "uniqueItems", "propertyNames"];
 
 /** Of schemas by name, the names are the caller's own words. */
 const byName = ["properties", "$defs", "definitions"];
 
-const refusedWord = (schema: unknown): string | undefined => {
+function refusedWord(schema: unknown): string | undefined {
   for (const inner of listOf(schema)) {
     const word = refusedWord(inner);
     if (word !== undefined) return word;
@@ -308,9 +308,9 @@ const refusedWord = (schema: unknown): string | undefined => {
     byName.includes(name) ? Object.values(objectOf(member)) : [member],
   );
   return within.map(refusedWord).find((found) => found !== undefined);
-};
+}
 
-const isClosed = (schema: unknown): boolean => {
+function isClosed(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(isClosed);
   if (!isObject(schema)) return true;
   const { type, properties = {}, required = [], additionalProperties } = schema;
@@ -319,14 +319,14 @@ const isClosed = (schema: unknown): boolean => {
     (additionalProperties !== false ||
       Object.keys(objectOf(properties)).some((name) => !listOf(required).includes(name)));
   return !isOpen && Object.values(schema).every(isClosed);
-};
+}
 
 const isSystem = ({ role }: JsonObject): boolean => role === "system" || role === "developer";
 
 const conversationOf = (messages: readonly JsonObject[]): readonly Turn[] =>
   turnsOf(messages.filter((message) => !isSystem(message)).map(draftOf));
 
-const draftOf = (message: JsonObject): Draft => {
+function draftOf(message: JsonObject): Draft {
   const { role, content } = message;
   if (role === "tool") {
     const result = {
@@ -348,22 +348,22 @@ const draftOf = (message: JsonObject): Draft => {
       return { id: stringOrNull(call["id"]), name: stringOf(name), arguments: parsedOr(stringOf(text)) };
     }),
   };
-};
+}
 
-const textsOf = (content: unknown): readonly string[] => {
+function textsOf(content: unknown): readonly string[] {
   if (typeof content === "string") return content === "" ? [] : [content];
   return objectsOf(content)
     .filter(({ type }) => type === "text")
     .map(({ text }) => stringOf(text));
-};
+}
 
-const toolChoiceOf = (choice: unknown): Asked["toolChoice"] => {
+function toolChoiceOf(choice: unknown): Asked["toolChoice"] {
   if (choice === "auto" || choice === "none" || choice === "required") return choice;
   const { name } = objectOf(objectOf(choice)["function"]);
   return typeof name === "string" ? { name } : null;
-};
+}
 
-const schemaOf = (format: JsonObject): unknown => {
+function schemaOf(format: JsonObject): unknown {
   if (format["type"] === "json_object") return "json";
   return objectOf(format["json_schema"])["schema"] ?? null;
-};
+}

@@ -130,7 +130,7 @@ interface CallFragment {
   readonly call: JsonObject;
 }
 
-const callFragments = ({ toolCalls, interleaved }: Reply): readonly CallFragment[] => {
+function callFragments({ toolCalls, interleaved }: Reply): readonly CallFragment[] {
   const perCall = toolCalls.map(({ id, name, pieces }, index): readonly CallFragment[] => [
     { tokens: 0, call: { index, id, type: "function", function: { name, arguments: "" } } },
     ...pieces.map(({ text, tokens }) => ({ tokens, call: { index, function: { arguments: text } } })),
@@ -140,4 +140,4 @@ const callFragments = ({ toolCalls, interleaved }: Reply): readonly CallFragment
   return Array.from({ length: rounds }, (_, round) =>
     perCall.flatMap((all) => all.slice(round, round + 1)),
   ).flat();
-};
+}

@@ -8,7 +8,7 @@ import { countTokens } from "./ranking.ts";
 import { isPositiveInteger } from "./vendor-checks.ts";
 import type { JsonObject } from "./vendor-checks.ts";
 
-export const checkEmbeddings = (body: JsonObject): Problem | undefined => {
+export function checkEmbeddings(body: JsonObject): Problem | undefined {
   const stranger = unknownParameter(body, requestShape);
   if (stranger) return stranger;
   if (typeof body["model"] !== "string" || body["model"] === "") {
@@ -23,7 +23,7 @@ export const checkEmbeddings = (body: JsonObject): Problem | undefined => {
     return invalid("encoding_format", "float or base64");
   }
   return isPositiveInteger(body["dimensions"] ?? 1) ? undefined : invalid("dimensions", "a positive integer");
-};
+}
 
 export const embeddingTokens = (body: JsonObject): number =>
   inputsOf(body).reduce<number>(
@@ -31,7 +31,7 @@ export const embeddingTokens = (body: JsonObject): number =>
     0,
   );
 
-export const embeddingsOf = (body: JsonObject): readonly JsonObject[] => {
+export function embeddingsOf(body: JsonObject): readonly JsonObject[] {
   const length = Number(body["dimensions"] ?? usualDimensions);
   return inputsOf(body).map((input, index) => {
     const seed = countTokens(JSON.stringify(input));
@@ -42,7 +42,7 @@ export const embeddingsOf = (body: JsonObject): readonly JsonObject[] => {
         : Array.from(vector);
     return { object: "embedding", index, embedding };
   });
-};
+}
 
 const requestShape = fields("model", "input", "encoding_format", "dimensions", "user");
 const inputsMax = 2048;

@@ -7,7 +7,7 @@ import type { Problem } from "./openai-refusal.ts";
 import { isPositiveInteger } from "./vendor-checks.ts";
 import type { JsonObject } from "./vendor-checks.ts";
 
-export const checkImages = (body: JsonObject): Problem | undefined => {
+export function checkImages(body: JsonObject): Problem | undefined {
   const stranger = unknownParameter(body, requestShape);
   if (stranger) return stranger;
   if (typeof body["model"] !== "string" || body["model"] === "") {
@@ -22,7 +22,7 @@ export const checkImages = (body: JsonObject): Problem | undefined => {
   return ["url", "b64_json"].includes(stringOf(body["response_format"] ?? "url"))
     ? undefined
     : invalid("response_format", "url or b64_json");
-};
+}
 
 export const imagesOf = (body: JsonObject): readonly JsonObject[] =>
   Array.from({ length: Number(body["n"] ?? 1) }, (_, index) =>

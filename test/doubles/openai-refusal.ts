@@ -37,11 +37,11 @@ export const missing = (param: string): Problem => ({
   code: "missing_required_parameter",
 });
 
-export const unknownParameter = (body: JsonObject, shape: Shape): Problem | undefined => {
+export function unknownParameter(body: JsonObject, shape: Shape): Problem | undefined {
   const path = strangePath(body, shape);
   if (!path) return undefined;
   const param = path
     .map((step, index) => (/^\d+$/.test(step) ? `[${step}]` : index === 0 ? step : `.${step}`))
     .join("");
   return { message: `Unknown parameter: '${param}'.`, param, code: "unknown_parameter" };
-};
+}

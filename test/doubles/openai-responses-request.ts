@@ -11,7 +11,7 @@ import type { Problem } from "./openai-refusal.ts";
 import { isPositiveInteger } from "./vendor-checks.ts";
 import type { JsonObject } from "./vendor-checks.ts";
 
-export const checkResponses = (body: JsonObject): Problem | undefined => {
+export function checkResponses(body: JsonObject): Problem | undefined {
   const stranger = unknownParameter(body, requestShape);
   if (stranger) return stranger;
   if (typeof body["model"] !== "string" || body["model"] === "") return missing("model");
@@ -34,9 +34,9 @@ export const checkResponses = (body: JsonObject): Problem | undefined => {
   if (!isPositiveInteger(body["max_output_tokens"] ?? 16))
     return invalid("max_output_tokens", "a positive integer");
   return checkStream(body);
-};
+}
 
-export const readResponses = (body: JsonObject): Asked => {
+export function readResponses(body: JsonObject): Asked {
   const { input } = body;
   const items = typeof input === "string" ? [{ role: "user", content: input }] : objectsOf(input);
   const isSystem = ({ role }: JsonObject): boolean => role === "system" || role === "developer";
@@ -57,7 +57,7 @@ export const readResponses = (body: JsonObject): Asked => {
     outputSchema: format["type"] === "json_object" ? "json" : (format["schema"] ?? null),
     reasoning: effortOf(objectOf(body["reasoning"])["effort"]),
   };
-};
+}
 
 const itemTypes = ["message", "function_call", "function_call_output", "reasoning", "item_reference"];
 
@@ -98,7 +98,7 @@ const requestShape: Shape = {
 const typeOf = ({ type, role }: JsonObject): string =>
   stringOf(type ?? (role === undefined ? "" : "message"));
 
-const draftsOf = (item: JsonObject): readonly Draft[] => {
+function draftsOf(item: JsonObject): readonly Draft[] {
   switch (typeOf(item)) {
     case "function_call":
       return [
@@ -135,17 +135,17 @@ const draftsOf = (item: JsonObject): readonly Draft[] => {
     default:
       return [];
   }
-};
+}
 
-const textsOf = (content: unknown): readonly string[] => {
+function textsOf(content: unknown): readonly string[] {
   if (typeof content === "string") return content === "" ? [] : [content];
   return objectsOf(content)
     .filter(({ type }) => type === "input_text" || type === "output_text")
     .map(({ text }) => stringOf(text));
-};
+}
 
-const toolChoiceOf = (choice: unknown): Asked["toolChoice"] => {
+function toolChoiceOf(choice: unknown): Asked["toolChoice"] {
   if (choice === "auto" || choice === "none" || choice === "required") return choice;
   const { name } = objectOf(choice);
   return typeof name === "string" ? { name } : null;
-};
+}

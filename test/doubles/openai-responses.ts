@@ -78,7 +78,7 @@ const shell = ({ response, body }: Said): JsonObject => ({
   top_p: body["top_p"] ?? 1,
 });
 
-const ended = (said: Said, usage: unknown): JsonObject => {
+function ended(said: Said, usage: unknown): JsonObject {
   const reason = { length: "max_output_tokens", filtered: "content_filter", end: null, tool_calls: null }[
     said.reply.stop
   ];
@@ -89,14 +89,14 @@ const ended = (said: Said, usage: unknown): JsonObject => {
     output: itemsOf(said),
     usage,
   };
-};
+}
 
 type Item = JsonObject & { readonly id: string };
 
 const showsReasoning = ({ reply, body }: Said): boolean =>
   reply.reasoning !== "" && typeof objectOf(body["reasoning"])["summary"] === "string";
 
-const itemsOf = (said: Said): readonly Item[] => {
+function itemsOf(said: Said): readonly Item[] {
   const { reply } = said;
   const status = "completed";
   const thinking: Item = {
@@ -123,7 +123,7 @@ const itemsOf = (said: Said): readonly Item[] => {
       arguments: text,
     })),
   ];
-};
+}
 
 const textPart = (text: string): JsonObject => ({ type: "output_text", text, annotations: [], logprobs: [] });
 

@@ -4,7 +4,7 @@ import { objectsOf, stringOf } from "./json-read.ts";
 import type { Problem } from "./openai-refusal.ts";
 import type { JsonObject } from "./vendor-checks.ts";
 
-export const checkToolOrder = (messages: readonly JsonObject[]): Problem | undefined => {
+export function checkToolOrder(messages: readonly JsonObject[]): Problem | undefined {
   let called: readonly string[] = [];
   let open: readonly string[] = [];
   for (const { role, tool_call_id: answers, tool_calls: calls } of messages) {
@@ -18,7 +18,7 @@ export const checkToolOrder = (messages: readonly JsonObject[]): Problem | undef
     open = called;
   }
   return open.length === 0 ? undefined : unanswered(open);
-};
+}
 
 const uncalled: Problem = {
   message:

@@ -194,10 +194,10 @@ interface Problem {
 const refuse = (code: number, { message, type, param }: Problem): Answer =>
   jsonAnswer(code, { error: { message, type, code, param } });
 
-const checkAgent = (
+function checkAgent(
   body: JsonObject,
   models: readonly string[],
-): { readonly message: string; readonly param: string } | undefined => {
+): { readonly message: string; readonly param: string } | undefined {
   const stranger = unknownField(body, knownFields);
   if (stranger !== undefined) {
     return { message: `invalid request body: json: unknown field "${stranger}"`, param: stranger };
@@ -219,7 +219,7 @@ const checkAgent = (
   return isPositiveInteger(most)
     ? undefined
     : { message: "max_output_tokens must be positive", param: "max_output_tokens" };
-};
+}
 
 interface Spent {
   readonly input: number;
@@ -234,12 +234,12 @@ interface Spent {
 }
 
 /** By the old list: 2 and 8 dollars for a million tokens in and out, 5 for a thousand searches. */
-const spend = ({ prompt, reply }: { readonly prompt: string; readonly reply: string }): Spent => {
+function spend({ prompt, reply }: { readonly prompt: string; readonly reply: string }): Spent {
   const [input, output] = [countTokens(prompt), countTokens(reply)];
   const micros = { input: input * 2, output: output * 8, searches: searchCount * 5000 };
   const total = micros.input + micros.output + micros.searches;
   return { input, output, micros: { ...micros, total }, usd: (total / 1e6).toFixed(6) };
-};
+}
 
 const agentUsage = ({ input, output, micros }: Spent): JsonValue => ({
   input_tokens: input,

@@ -106,13 +106,13 @@ export const playAnswer = async ({
 const floodChunk = "a".repeat(64 * 1024);
 
 /** An answer as it is, or, where it streams, as the script tells it. */
-const send = (socket: Socket, answer: Answer, script: StreamScript = {}): Promise<boolean> => {
+function send(socket: Socket, answer: Answer, script: StreamScript = {}): Promise<boolean> {
   const { stream } = answer;
   if (!stream) return sendPieces(socket, pieces(answer));
   const lines = pairsOf(answer.headers).map(([name, value]) => `${name}: ${value}`);
   lines.push("Transfer-Encoding: chunked");
   return playStream({ socket, head: head({ status: answer.status, lines }), stream, script });
-};
+}
 
 const pairsOf = (headers: Answer["headers"] = []): readonly HeaderPair[] =>
   isPairs(headers) ? headers : Object.entries(headers);
@@ -126,14 +126,14 @@ const withHeaders = (answer: Answer, extra: readonly HeaderPair[]): Answer => ({
 });
 
 /** A chunked answer as one body, for the misbehaviours that frame it themselves. */
-const flat = ({ chunks, stream, ...answer }: Answer): Answer => {
+function flat({ chunks, stream, ...answer }: Answer): Answer {
   const parts = stream?.events.map(({ wire }) => wire) ?? chunks;
   return parts ? { ...answer, body: parts.join("") } : answer;
-};
+}
 
 const bodyOf = (answer: Answer): Uint8Array => toBytes(answer.body ?? "");
 
-const pieces = (answer: Answer, oddLines: readonly string[] = []): readonly Uint8Array[] => {
+function pieces(answer: Answer, oddLines: readonly string[] = []): readonly Uint8Array[] {
   const pairs = pairsOf(answer.headers);
   const lines = [...pairs.map(([name, value]) => `${name}: ${value}`), ...oddLines];
   const { status } = answer;
@@ -150,9 +150,9 @@ const pieces = (answer: Answer, oddLines: readonly string[] = []): readonly Uint
   const mayHaveBody = status >= 200 && status !== 204 && status !== 304;
   if (!isFramed && (mayHaveBody || body.length > 0)) lines.push(`Content-Length: ${body.length}`);
   return [head({ status, lines }), ...(body.length > 0 ? [body] : [])];
-};
+}
 
-const sendPieces = async (socket: Socket, all: readonly Uint8Array[]): Promise<boolean> => {
+async function sendPieces(socket: Socket, all: readonly Uint8Array[]): Promise<boolean> {
   // Head and first piece leave together, as a polite server would send them.
   const [first = new Uint8Array(), second = new Uint8Array(), ...rest] = all;
   if (!(await write(socket, Buffer.concat([first, second])))) return false;
@@ -160,16 +160,16 @@ const sendPieces = async (socket: Socket, all: readonly Uint8Array[]): Promise<b
     if (!(await write(socket, piece))) return false;
   }
   return true;
-};
+}
 
-const sendEndless = async (
+async function sendEndless(
   socket: Socket,
   {
     chunk = floodChunk,
     everyMs = 0,
     contentType = "application/json",
   }: { readonly chunk?: string; readonly everyMs?: number; readonly contentType?: string },
-): Promise<boolean> => {
+): Promise<boolean> {
   const lines = [`Content-Type: ${contentType}`, "Transfer-Encoding: chunked"];
   await write(socket, head({ status: 200, lines }));
   const encoded = encodeChunk(chunk);
@@ -177,9 +177,9 @@ const sendEndless = async (
     if (everyMs > 0) await sleep(socket, everyMs);
   }
   return false;
-};
+}
 
-const sendHuge = async (socket: Socket, bytes: number): Promise<boolean> => {
+async function sendHuge(socket: Socket, bytes: number): Promise<boolean> {
   const [open, shut] = ['{"pad":"', '"}'];
   const lines = ["Content-Type: application/json", `Content-Length: ${bytes}`];
   await write(socket, Buffer.concat([head({ status: 200, lines }), Buffer.from(open)]));
@@ -190,13 +190,13 @@ const sendHuge = async (socket: Socket, bytes: number): Promise<boolean> => {
     left -= block.length;
   }
   return write(socket, Buffer.from(shut));
-};
+}
 
-const sendSlowly = async (
+async function sendSlowly(
   socket: Socket,
   answer: Answer,
   { chunkBytes, everyMs }: { readonly chunkBytes: number; readonly everyMs: number },
-): Promise<boolean> => {
+): Promise<boolean> {
   const lines = pairsOf(answer.headers).map(([name, value]) => `${name}: ${value}`);
   lines.push("Transfer-Encoding: chunked");
   await write(socket, head({ status: answer.status, lines }));
@@ -206,4 +206,4 @@ const sendSlowly = async (
     if (!(await write(socket, encodeChunk(body.subarray(at, at + chunkBytes))))) return false;
   }
   return write(socket, lastChunk);
-};
+}

@@ -99,10 +99,10 @@ const heartbeatMs = 10;
 const longestSegmentBytes = 13;
 const fillerBytes = Buffer.from("a".repeat(64 * 1024));
 
-const toldEvent = (event: StreamEvent, { withoutUsage = false }: StreamScript): readonly StreamEvent[] => {
+function toldEvent(event: StreamEvent, { withoutUsage = false }: StreamScript): readonly StreamEvent[] {
   if (!withoutUsage || event.unmetered === undefined) return [event];
   return event.unmetered === null ? [] : [{ ...event, wire: event.unmetered }];
-};
+}
 
 interface Segment {
   readonly bytes: Uint8Array;
@@ -110,10 +110,10 @@ interface Segment {
   readonly completed: number;
 }
 
-const segmentsOf = (
+function segmentsOf(
   events: readonly Uint8Array[],
   how: NonNullable<StreamScript["segments"]>,
-): readonly Segment[] => {
+): readonly Segment[] {
   if (how === "each") return events.map((bytes, index) => ({ bytes, completed: index + 1 }));
   const whole = Buffer.concat(events);
   if (whole.length === 0) return [];
@@ -126,10 +126,10 @@ const segmentsOf = (
     bytes: whole.subarray(cuts[index - 1] ?? 0, cut),
     completed: ends.filter((end) => end <= cut).length,
   }));
-};
+}
 
 /** Before every byte that continues a character, inside every line end, and often enough in between. */
-const oddCuts = (bytes: Uint8Array): readonly number[] => {
+function oddCuts(bytes: Uint8Array): readonly number[] {
   const cuts: number[] = [];
   let last = 0;
   for (let at = 1; at < bytes.length; at += 1) {
@@ -141,16 +141,16 @@ const oddCuts = (bytes: Uint8Array): readonly number[] => {
     last = at;
   }
   return cuts;
-};
+}
 
 const isLineEnd = (byte: number): boolean => byte === 10 || byte === 13;
 
 /** One event of the vendor's whose only line is long; it goes out in pieces, as it would in life. */
-const writeLongLine = async (
+async function writeLongLine(
   socket: Socket,
   { say }: Pick<EventStream, "say">,
   lineBytes: number,
-): Promise<boolean> => {
+): Promise<boolean> {
   const [start = "", end = ""] = say(placeMark).split(placeMark);
   let left =
     lineBytes - toBytes(start.slice(start.lastIndexOf("\n") + 1)).length - toBytes(end.trimEnd()).length;
@@ -161,6 +161,6 @@ const writeLongLine = async (
     left -= filler.length;
   }
   return write(socket, encodeChunk(end));
-};
+}
 
 const placeMark = "@here@";

@@ -11,7 +11,7 @@ export interface Ranked {
 }
 
 /** Best first, by the share of the query's words that a document holds; ties keep input order. */
-export const rank = ({ query, documents }: RankRequest): readonly Ranked[] => {
+export function rank({ query, documents }: RankRequest): readonly Ranked[] {
   const wanted = wordsOf(query);
   return documents
     .map((document, index) => {
@@ -20,7 +20,7 @@ export const rank = ({ query, documents }: RankRequest): readonly Ranked[] => {
       return { index, relevance_score: wanted.length === 0 ? 0 : found / wanted.length };
     })
     .toSorted((a, b) => b.relevance_score - a.relevance_score);
-};
+}
 
 /** The query is read once with each document, as a cross-encoder does. */
 export const rankTokens = ({ query, documents }: RankRequest): number =>

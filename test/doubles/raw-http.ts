@@ -21,14 +21,14 @@ export interface RawExchange {
  * then listens until the peer closes, until `expectResponses` final answers are complete, or for
  * `waitMs` (default 1000).
  */
-export const sendRaw = (
+export function sendRaw(
   port: number,
   bytesOrString: string | Uint8Array,
   {
     waitMs = 1000,
     expectResponses = Infinity,
   }: { readonly waitMs?: number; readonly expectResponses?: number } = {},
-): Promise<RawExchange> => {
+): Promise<RawExchange> {
   const bytes = latin1(bytesOrString);
   const bodyless = bytes.subarray(0, 5).toString("latin1") === "HEAD ";
   return new Promise((resolve) => {
@@ -61,16 +61,16 @@ export const sendRaw = (
     });
     socket.on("close", () => finish(true));
   });
-};
+}
 
-const latin1 = (content: string | Uint8Array): Buffer => {
+function latin1(content: string | Uint8Array): Buffer {
   if (typeof content !== "string") return Buffer.from(content);
   // Silent truncation to the low byte would send something the test does not show.
   if (/[^\0-\xff]/.test(content)) throw new Error("sendRaw: not latin1; pass a Uint8Array");
   return Buffer.from(content, "latin1");
-};
+}
 
-const parseResponses = (received: Buffer, context: ResponseContext): readonly WireResponse[] => {
+function parseResponses(received: Buffer, context: ResponseContext): readonly WireResponse[] {
   const responses: WireResponse[] = [];
   let rest = received;
   while (rest.length > 0) {
@@ -82,4 +82,4 @@ const parseResponses = (received: Buffer, context: ResponseContext): readonly Wi
     rest = rest.subarray(taken.usedBytes);
   }
   return responses;
-};
+}

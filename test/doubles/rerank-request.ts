@@ -11,10 +11,10 @@ export interface RerankRequest extends RankRequest {
 }
 
 /** The request, or the name of the first field that is missing or wrong. */
-export const readRerankRequest = (
+export function readRerankRequest(
   body: JsonObject,
   { topField, textObjects }: { readonly topField: string; readonly textObjects: boolean },
-): RerankRequest | string => {
+): RerankRequest | string {
   const { model, query, documents } = body;
   if (typeof model !== "string" || model === "") return "model";
   if (typeof query !== "string" || query === "") return "query";
@@ -24,10 +24,10 @@ export const readRerankRequest = (
   const top = body[topField] ?? texts.length;
   if (!isPositiveInteger(top)) return topField;
   return { model, query, documents: texts, top: Math.min(top, texts.length) };
-};
+}
 
-const textOf = (document: unknown, textObjects: boolean): string | undefined => {
+function textOf(document: unknown, textObjects: boolean): string | undefined {
   if (typeof document === "string") return document;
   if (!textObjects || !isObject(document)) return undefined;
   return typeof document["text"] === "string" ? document["text"] : undefined;
-};
+}

@@ -60,7 +60,7 @@ const refuse = (status: number, message: string): Answer =>
   jsonAnswer(status, { meta: { status: "error", error_message: message } });
 
 /** The first day of each month, both ends included; none when the dates make no span of 1 to 120 months. */
-const monthsBetween = (start: string, end: string): readonly string[] => {
+function monthsBetween(start: string, end: string): readonly string[] {
   if (![start, end].every((date) => /^\d{4}-(0[1-9]|1[0-2])$/.test(date))) return [];
   const dates: string[] = [];
   const month = new Date(`${start}-01T00:00:00Z`);
@@ -70,4 +70,4 @@ const monthsBetween = (start: string, end: string): readonly string[] => {
     month.setUTCMonth(month.getUTCMonth() + 1);
   }
   return dates.length > 120 ? [] : dates;
-};
+}

@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 import type { Ending } from "./scripted-answer.ts";
 
 /** Writes and waits for the kernel to take it; false when the peer is gone. */
-export const write = async (socket: Socket, bytes: Uint8Array): Promise<boolean> => {
+export async function write(socket: Socket, bytes: Uint8Array): Promise<boolean> {
   if (isGone(socket)) return false;
   if (!socket.write(bytes)) {
     await new Promise<void>((resolve) => {
@@ -20,10 +20,10 @@ export const write = async (socket: Socket, bytes: Uint8Array): Promise<boolean>
   // A writer that never meets back pressure must not starve the reader in the same process.
   await new Promise((resolve) => setImmediate(resolve));
   return !isGone(socket);
-};
+}
 
 /** Sleeps, but not longer than the connection lives; false when the peer is gone. */
-export const sleep = async (socket: Socket, ms: number): Promise<boolean> => {
+export async function sleep(socket: Socket, ms: number): Promise<boolean> {
   await new Promise<void>((resolve) => {
     if (socket.destroyed) {
       resolve();
@@ -38,10 +38,10 @@ export const sleep = async (socket: Socket, ms: number): Promise<boolean> => {
     socket.on("close", done);
   });
   return !isGone(socket);
-};
+}
 
 /** Ends the connection as told; true when it serves on. */
-export const finish = async (socket: Socket, how: Ending): Promise<boolean> => {
+export async function finish(socket: Socket, how: Ending): Promise<boolean> {
   if (how === "keep") return true;
   if (how === "close") socket.end();
   if (how === "reset") {
@@ -50,7 +50,7 @@ export const finish = async (socket: Socket, how: Ending): Promise<boolean> => {
   }
   if (how === "hang") await sleep(socket, Infinity);
   return false;
-};
+}
 
 /** Gives the peer the time to read what was sent before something ends it. */
 export const letRead = (socket: Socket): Promise<boolean> => sleep(socket, readMs);

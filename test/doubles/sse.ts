@@ -19,11 +19,11 @@ export interface WeighedEvent extends Omit<StreamEvent, "share"> {
 }
 
 /** An answer without any output is all out at once. */
-export const withShares = (events: readonly WeighedEvent[]): readonly StreamEvent[] => {
+export function withShares(events: readonly WeighedEvent[]): readonly StreamEvent[] {
   const total = events.reduce((sum, { tokens = 0 }) => sum + tokens, 0);
   let sent = 0;
   return events.map(({ tokens = 0, ...event }) => ({
     ...event,
     share: total === 0 ? 1 : (sent += tokens) / total,
   }));
-};
+}

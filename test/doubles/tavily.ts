@@ -157,7 +157,7 @@ const queryCharactersMax = 400;
 
 const refuse = (status: number, error: string): Answer => jsonAnswer(status, { detail: { error } });
 
-const checkSearch = (body: JsonObject): string | undefined => {
+function checkSearch(body: JsonObject): string | undefined {
   const stranger = unknownField(body, searchFields);
   if (stranger !== undefined) return `${stranger}: extra inputs are not permitted`;
   const query = stringOf(body["query"]);
@@ -177,4 +177,4 @@ const checkSearch = (body: JsonObject): string | undefined => {
   return ["general", "news", "finance"].includes(stringOf(body["topic"] ?? "general"))
     ? undefined
     : "topic must be general, news or finance";
-};
+}

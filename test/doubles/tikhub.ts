@@ -128,7 +128,7 @@ const endpoints: Readonly<Record<string, Endpoint>> = {
   },
 };
 
-const checkQuery = (endpoint: Endpoint, query: URLSearchParams): Answer | undefined => {
+function checkQuery(endpoint: Endpoint, query: URLSearchParams): Answer | undefined {
   const missing = endpoint.required.filter((name) => !query.has(name));
   const unreadable = endpoint.integers.filter((name) => !/^-?\d+$/.test(query.get(name) ?? "0"));
   if (missing.length > 0 || unreadable.length > 0) {
@@ -151,7 +151,7 @@ const checkQuery = (endpoint: Endpoint, query: URLSearchParams): Answer | undefi
     });
   }
   return undefined;
-};
+}
 
 const fault = (name: string, { type, msg }: { readonly type: string; readonly msg: string }): JsonValue => ({
   type,

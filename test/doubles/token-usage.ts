@@ -70,14 +70,14 @@ export const countedOf = (inputTokens: number, reply: Reply): ScriptedUsage => (
 });
 
 /** What is spent when a share of the output is generated, and some events beyond it. */
-export const spentAt = (
+export function spentAt(
   tokens: TokenUsage,
   { share, extra = 0 }: { readonly share: number; readonly extra?: number },
-): TokenUsage => {
+): TokenUsage {
   // A share is a quotient: without the margin a whole number of tokens may come out a hair above itself.
   const output = Math.ceil(tokens.output * share - 1e-9) + extra;
   return { ...tokens, output, reasoning: Math.min(tokens.reasoning, output) };
-};
+}
 
 /** The whole input, cached or not. */
 export const promptOf = ({ input, cacheRead, cacheWrite, cacheWrite1h }: TokenUsage): number =>

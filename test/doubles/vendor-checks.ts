@@ -49,21 +49,21 @@ export const resolveOverride = <Input>({
 };
 
 /** Exactly one header, exactly this value: a joined or repeated credential is none. */
-export const hasHeader = (
+export function hasHeader(
   { headers }: RecordedRequest,
   { name, value }: { readonly name: string; readonly value: string },
-): boolean => {
+): boolean {
   const values = headerValues(headers, name);
   return values.length === 1 && values[0] === value;
-};
+}
 
-export const hasBearer = (request: RecordedRequest, key: string): boolean => {
+export function hasBearer(request: RecordedRequest, key: string): boolean {
   const values = headerValues(request.headers, "authorization");
   return values.length === 1 && /^bearer +(\S+)$/i.exec(values[0] ?? "")?.[1] === key;
-};
+}
 
 /** The JSON object of a body sent as `application/json`, else why it cannot be read. */
-export const readJsonObject = (request: RecordedRequest): JsonObject | string => {
+export function readJsonObject(request: RecordedRequest): JsonObject | string {
   const types = headerValues(request.headers, "content-type");
   const isJson = types.length === 1 && /^application\/json *(;|$)/i.test(types[0] ?? "");
   if (!isJson) return `Content-Type must be application/json, not ${types.join(", ") || "absent"}`;
@@ -74,7 +74,7 @@ export const readJsonObject = (request: RecordedRequest): JsonObject | string =>
   } catch {
     return "the body is not valid JSON";
   }
-};
+}
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -85,10 +85,10 @@ export const isPositiveInteger = (value: unknown): value is number =>
 export const unknownField = (body: JsonObject, known: readonly string[]): string | undefined =>
   Object.keys(body).find((name) => !known.includes(name));
 
-export const queryOf = ({ target }: RecordedRequest): URLSearchParams => {
+export function queryOf({ target }: RecordedRequest): URLSearchParams {
   const mark = target.indexOf("?");
   return new URLSearchParams(mark < 0 ? "" : target.slice(mark + 1));
-};
+}
 
 export const jsonAnswer = (
   status: number,
@@ -100,19 +100,19 @@ export const jsonAnswer = (
   body: JSON.stringify(body),
 });
 
-export const withHeader = (answer: Answer, header: HeaderPair): Answer => {
+export function withHeader(answer: Answer, header: HeaderPair): Answer {
   const { headers = [] } = answer;
   return { ...answer, headers: [...(isPairs(headers) ? headers : Object.entries(headers)), header] };
-};
+}
 
 const isPairs = (headers: NonNullable<Answer["headers"]>): headers is readonly HeaderPair[] =>
   Array.isArray(headers);
 
 /** Ids that count up: the same test sees the same ids. */
-export const createIds = (prefix: string): (() => string) => {
+export function createIds(prefix: string): () => string {
   let last = 0;
   return () => {
     last += 1;
     return `${prefix}${String(last).padStart(12, "0")}`;
   };
-};
+}

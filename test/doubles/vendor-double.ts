@@ -34,11 +34,11 @@ export interface VendorDouble {
 }
 
 /** The request that arrived last; there must be one. */
-export const last = ({ requests }: Pick<VendorDouble, "requests">): RecordedRequest => {
+export function last({ requests }: Pick<VendorDouble, "requests">): RecordedRequest {
   const request = requests.at(-1);
   if (!request) throw new Error("nothing arrived");
   return request;
-};
+}
 
 export const openVendorDouble = async ({
   handlers,
@@ -91,7 +91,7 @@ export interface AttackerListener {
 }
 
 /** Where no byte of ours may ever go. It accepts, listens and says nothing. */
-export const openAttackerListener = async (): Promise<AttackerListener> => {
+export async function openAttackerListener(): Promise<AttackerListener> {
   const received: Buffer[] = [];
   const listener = await openListener((socket) => {
     socket.on("data", (chunk: Buffer) => received.push(chunk));
@@ -104,18 +104,18 @@ export const openAttackerListener = async (): Promise<AttackerListener> => {
     received: () => Buffer.concat(received).toString("latin1"),
     close: listener.close,
   };
-};
+}
 
-const handlerOf = (handlers: Handlers, { method, target }: RecordedRequest): Handler => {
+function handlerOf(handlers: Handlers, { method, target }: RecordedRequest): Handler {
   const [path = ""] = target.split("?");
   return handlers[`${method} ${path}`] ?? handlers["*"] ?? (() => ({ status: 404 }));
-};
+}
 
-const asksToClose = ({ version, headers }: RecordedRequest): boolean => {
+function asksToClose({ version, headers }: RecordedRequest): boolean {
   const options = headerValues(headers, "connection").join(",").toLowerCase();
   if (options.includes("close")) return true;
   return version === "HTTP/1.0" && !options.includes("keep-alive");
-};
+}
 
 /** One request at a time per connection, in order, as HTTP/1.1 wants it even when pipelined. */
 const serveConnection = ({
@@ -181,7 +181,7 @@ interface Listener {
   readonly close: () => Promise<void>;
 }
 
-const openListener = async (accept: (socket: Socket, connection: number) => void): Promise<Listener> => {
+async function openListener(accept: (socket: Socket, connection: number) => void): Promise<Listener> {
   const open = new Set<Socket>();
   let opened = 0;
   const server = createServer({ noDelay: true }, (socket) => {
@@ -201,7 +201,7 @@ const openListener = async (accept: (socket: Socket, connection: number) => void
         for (const socket of open) socket.destroy();
       }),
   };
-};
+}
 
 const listen = (server: Server): Promise<number> =>
   new Promise((resolve, reject) => {

@@ -28,13 +28,13 @@ const askToken = (url: string, form: Record<string, string>, basic = "app:s-1") 
     body: new URLSearchParams({ client_id: "app", ...form }),
   });
 
-const exchange = async (platform: XDouble, scope: string, changed: Record<string, string> = {}) => {
+async function exchange(platform: XDouble, scope: string, changed: Record<string, string> = {}) {
   const back = new URL(platform.agree(pageOf(platform, scope)));
   expect(back.searchParams.get("state")).toBe("st");
   const code = back.searchParams.get("code") ?? "";
   const form = { grant_type: "authorization_code", code, redirect_uri: redirectUri, code_verifier: verifier };
   return askToken(platform.tokenUrl, { ...form, ...changed });
-};
+}
 
 interface Tokens {
   readonly access_token: string;

@@ -224,11 +224,11 @@ export const openXDouble = async ({
 export const protectedPersonId = "783214";
 
 /** Undefined when the body is not a form. */
-const formOf = ({ headers, body }: RecordedRequest): URLSearchParams | undefined => {
+function formOf({ headers, body }: RecordedRequest): URLSearchParams | undefined {
   const [type = ""] = headerValues(headers, "content-type");
   if (!/^application\/x-www-form-urlencoded *(;|$)/i.test(type)) return undefined;
   return new URLSearchParams(new TextDecoder().decode(body));
-};
+}
 
 const oauthError = (status: number, error: string, description: string): Answer =>
   jsonAnswer(status, { error, error_description: description });

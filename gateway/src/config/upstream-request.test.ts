@@ -3,14 +3,14 @@ import { parseConfig } from "./load-config.ts";
 
 const secret = "canary-9f8e7d6c5b4a";
 
-const upstreamOf = (members: string, environment: Readonly<Record<string, string>> = {}) => {
+function upstreamOf(members: string, environment: Readonly<Record<string, string>> = {}) {
   const protocol = members.includes("protocol:") ? "" : "protocol: openai, ";
   const url = members.includes("url:") ? "" : 'url: "https://a.test/v1", ';
   const text = `upstreams: { a: { ${protocol}${url}${members} } }`;
   return parseConfig(text, "tollgate.yaml", environment).upstreams.get("a");
-};
+}
 
-const refusalOf = (members: string, environment?: Readonly<Record<string, string>>): string => {
+function refusalOf(members: string, environment?: Readonly<Record<string, string>>): string {
   try {
     upstreamOf(members, environment);
   } catch (error) {
@@ -19,7 +19,7 @@ const refusalOf = (members: string, environment?: Readonly<Record<string, string
       : "";
   }
   return "accepted";
-};
+}
 
 test("headers, a header for the key and parameters are kept as they are sent", () => {
   expect(

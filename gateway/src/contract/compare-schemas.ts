@@ -120,10 +120,10 @@ function compareBounds({ direction }: Sides, before: JsonObject, after: JsonObje
   return changes;
 }
 
-const numberIn = (schema: JsonObject, name: string): number | undefined => {
+function numberIn(schema: JsonObject, name: string): number | undefined {
   const value = schema[name];
   return typeof value === "number" ? value : undefined;
-};
+}
 
 function compareMembers(sides: Sides, before: JsonObject, after: JsonObject, at: string): Change[] {
   const request = sides.direction === "request";

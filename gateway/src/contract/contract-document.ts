@@ -49,10 +49,10 @@ export function resolve(document: JsonObject, value: unknown): JsonObject {
   return objectIn(objectIn(objectIn(document, "components"), kind), name);
 }
 
-export const objectIn = (from: JsonObject, name: string): JsonObject => {
+export function objectIn(from: JsonObject, name: string): JsonObject {
   const value = Object.hasOwn(from, name) ? from[name] : undefined;
   return isJsonObject(value) ? value : {};
-};
+}
 
 export const listIn = (from: JsonObject, name: string): readonly unknown[] => listOf(from[name]);
 

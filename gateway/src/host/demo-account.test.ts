@@ -22,11 +22,11 @@ afterEach(async () => {
 });
 
 /** One of several processes on the same data. */
-const openProcess = (): Store => {
+function openProcess(): Store {
   const store = openSqliteStore({ path: join(folder, "tollgate.db") });
   stores.push(store);
   return store;
-};
+}
 
 const start = (store: Store): Promise<string | undefined> =>
   createDemoAccount({

@@ -24,11 +24,11 @@ function createReload() {
 
 /** These tests are about the signal alone. */
 const nowhere = join(import.meta.dir, "no-such-file");
-const beginReloads = (reload: () => Promise<ReloadEnd>): (() => void) => {
+function beginReloads(reload: () => Promise<ReloadEnd>): () => void {
   const reloads = openReloads(nowhere);
   reloads.begin(reload);
   return reloads.stop;
-};
+}
 const signal = (): void => void process.emit("SIGHUP");
 
 test("reloads follow one another, and all that is wanted meanwhile is one more", async () => {

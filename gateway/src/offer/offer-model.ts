@@ -72,7 +72,7 @@ const dearestOf = (price: Readonly<Record<string, Pico>>, units: readonly string
  * Cached tokens are input tokens: where nobody set a price of their own for them, they cost the same. What is kept for an hour costs
  * no less than what is kept for minutes.
  */
-const completePrice = (price: Readonly<Record<string, Pico>>): Record<string, Pico> => {
+function completePrice(price: Readonly<Record<string, Pico>>): Record<string, Pico> {
   const input = price["input_tokens"] ?? 0n;
   const written = price["cache_write_tokens"] ?? input;
   const heard = price["input_audio_tokens"];
@@ -84,4 +84,4 @@ const completePrice = (price: Readonly<Record<string, Pico>>): Record<string, Pi
     ...(heard === undefined ? {} : { cache_read_audio_tokens: heard }),
     ...price,
   };
-};
+}

@@ -33,12 +33,12 @@ export function servingUpstreams(
  * An upstream that has none of an operation's models does not serve the operation; but where it may still have tasks
  * under way that are paid for, it stays to be asked about them.
  */
-const hasModelFor = (operation: SoldOperation, upstream: Upstream, models: readonly Model[]): boolean => {
+function hasModelFor(operation: SoldOperation, upstream: Upstream, models: readonly Model[]): boolean {
   if (operation.task) return true;
   const kind = modelKindOf(operation);
   if (kind === undefined || upstream.models === undefined) return true;
   return models.some((model) => model.kinds.includes(kind) && hasModel(upstream, model));
-};
+}
 
 /** Whether a real upstream should serve such models but has none: the sandbox's made-up answers must not be sold instead. */
 function isMeant(

@@ -55,7 +55,7 @@ function withoutPort(hop: string): string {
 const withPort = /^(?:(?<v4>[\d.]+):\d{1,5}|\[(?<v6>[^\]]+)\](?::\d{1,5})?)$/;
 
 /** Whom to blame for what came from an address: who has one of IPv6 has a whole /64 of them. */
-export const addressBlock = (address: string | undefined): string => {
+export function addressBlock(address: string | undefined): string {
   if (address === undefined) return "unknown";
   const plain = withoutMapping(address);
   if (!plain.includes(":")) return plain;
@@ -63,7 +63,7 @@ export const addressBlock = (address: string | undefined): string => {
   return plain.includes("::") && head.split(":").length < 4
     ? `${head}::/64`
     : `${plain.split(":").slice(0, 4).join(":")}::/64`;
-};
+}
 
 const withoutMapping = (address: string): string =>
   /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;

@@ -85,21 +85,21 @@ function readUrl(value: unknown): string | undefined {
   return url?.protocol === "https:" || url?.protocol === "http:" ? value : undefined;
 }
 
-const textOf = (from: JsonObject, name: string): string | undefined => {
+function textOf(from: JsonObject, name: string): string | undefined {
   const value = from[name];
   return typeof value === "string" && value !== "" ? value : undefined;
-};
+}
 
 /** More of anything is an error of the vendor's: no video lasts a day. */
 const amountMax = 100_000;
 
-const amountOf = (from: JsonObject, name: string): number | undefined => {
+function amountOf(from: JsonObject, name: string): number | undefined {
   const value = from[name];
   return typeof value === "number" && value >= 0 && value <= amountMax ? value : undefined;
-};
+}
 
 /** There is no half of a video, and no resolution of nothing. */
-const countOf = (from: JsonObject, name: string): number | undefined => {
+function countOf(from: JsonObject, name: string): number | undefined {
   const value = amountOf(from, name);
   return Number.isInteger(value) && value !== 0 ? value : undefined;
-};
+}

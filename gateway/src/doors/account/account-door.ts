@@ -96,10 +96,10 @@ const tooMany = (): Response =>
   pageResponse(errorPage("Too many pages", "Wait a minute, then try again."), 429, { "retry-after": "60" });
 
 /** Also met by people who typed another name of this machine: a sign-in there would not be one here. */
-const elsewhere = (addresses: Addresses): Response => {
+function elsewhere(addresses: Addresses): Response {
   const url = accountPageUrl(addresses);
   return pageResponse(
     { title: "Not here", body: html`<p>Your account is at <a href="${url}">${url}</a>.</p>` },
     403,
   );
-};
+}

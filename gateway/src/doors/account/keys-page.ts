@@ -55,10 +55,10 @@ export const keysPage = ({ keys, days, more, isFirst, nowMs }: Listed): AccountP
 });
 
 /** Owners tell their secrets apart by how these end. Only live ones are shown: one that works no more would mislead. */
-const nameOf = (key: Key, nowMs: number): Html => {
+function nameOf(key: Key, nowMs: number): Html {
   const endings = liveSecrets(key, nowMs).map(({ last4 }) => html` <code class="whole">…${last4}</code>`);
   return html`<span class="name">${key.name}${endings}</span>`;
-};
+}
 
 const budgetOf = ({ key: { budget }, budgetUse }: KeySpending): Html =>
   budget && budgetUse

@@ -105,15 +105,15 @@ const whereItWent = ({ usage, calls, keys }: Overview): Html =>
         <p><a href="${accountPage}/keys">All keys and their budgets</a></p>`
     }`;
 
-const callsApart = ({ days, operations, models }: CallsApart): Html => {
+function callsApart({ days, operations, models }: CallsApart): Html {
   const when = days === 1 ? "today" : `in the last ${days} days`;
   return html`<h3>Operations, ${when}</h3>
     ${groupTable("Operation", "The dearest operations", operations)}
     <h3>Models, ${when}</h3>
     ${groupTable("Model", "The dearest models", models)}`;
-};
+}
 
-const groupTable = (column: string, caption: string, { groups }: UsageByGroup): Html => {
+function groupTable(column: string, caption: string, { groups }: UsageByGroup): Html {
   const shown = groups.slice(0, groupsShownMax);
   return html`${accountTable({
     caption,
@@ -126,7 +126,7 @@ const groupTable = (column: string, caption: string, { groups }: UsageByGroup): 
     ]),
   })}
   ${andMore(groups.length - shown.length, column.toLowerCase())}`;
-};
+}
 
 const andMore = (more: number, one: string): Html | undefined =>
   more === 0 ? undefined : html`<p class="beside">And ${counted(more, one)} more.</p>`;

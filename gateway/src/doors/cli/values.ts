@@ -169,7 +169,7 @@ export function readDaySeconds(flag: string, written: string): number {
 }
 
 /** The parser of dates accepts 30 February and means 2 March. */
-const isCalendarDay = (day: string): boolean => {
+function isCalendarDay(day: string): boolean {
   const ms = Date.parse(day);
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);
-};
+}

@@ -158,7 +158,7 @@ const pageMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
 const noStore = { "cache-control": "no-store" };
 
 /** RFC 9728: what the agent door is called, and who signs people in to it. */
-const resourceMetadata = (request: Request, resource: string, issuer: string): Response => {
+function resourceMetadata(request: Request, resource: string, issuer: string): Response {
   if (request.method !== "GET" && request.method !== "HEAD" && request.method !== "OPTIONS")
     return notAllowed(oauthError, "GET, HEAD, OPTIONS");
   return Response.json(
@@ -171,7 +171,7 @@ const resourceMetadata = (request: Request, resource: string, issuer: string): R
     },
     { headers: { "cache-control": "public, max-age=300", "access-control-allow-origin": "*" } },
   );
-};
+}
 
 const noBody = new Uint8Array();
 

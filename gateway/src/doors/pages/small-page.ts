@@ -10,14 +10,14 @@ export interface SmallPage {
   readonly body: Html;
 }
 
-export const pageResponse = (
+export function pageResponse(
   page: SmallPage,
   status = 200,
   further: Readonly<Record<string, string>> = {},
-): Response => {
+): Response {
   const { markup, headers } = writePage(page);
   return new Response(markup, { status, headers: { ...headers, ...further } });
-};
+}
 
 /** For whoever answers in another way than with a Response. */
 export const writePage = (page: SmallPage) => ({

@@ -7,10 +7,10 @@ import { bodiesIn, get, openFake, peerOf, post, reply, useListeners } from "./te
 const { listen } = useListeners();
 
 /** Says what was asked, with what body. */
-const echo = async (request: HttpRequest): Promise<Reply> => {
+async function echo(request: HttpRequest): Promise<Reply> {
   const body = request.arrivedBody ?? (await request.bytes());
   return reply(`${request.method} ${request.target} [${Buffer.from(body).toString()}]`);
-};
+}
 
 describe("requests", () => {
   const server = listen(echo);

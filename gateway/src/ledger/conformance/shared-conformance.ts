@@ -242,7 +242,7 @@ export const failureOf = (promise: Promise<unknown>): Promise<string> =>
   );
 
 /** How many random cases a property runs; more in a nightly run. */
-export const propertyRuns = (usual: number): number => {
+export function propertyRuns(usual: number): number {
   const factor = Number(process.env["TOLLGATE_PROPERTY_RUNS"] ?? 300) / 300;
   return Math.max(1, Math.round(usual * factor));
-};
+}

@@ -10,7 +10,7 @@ export function firstCall({ operations }: Offer): OfferedOperation | undefined {
 }
 
 /** Nobody should paste what is refused for want of a price, a model or a linked account. */
-const worksAtOnce = (offered: OfferedOperation): boolean => {
+function worksAtOnce(offered: OfferedOperation): boolean {
   const { operation, terms, models } = offered;
   return (
     isSold(operation) &&
@@ -19,4 +19,4 @@ const worksAtOnce = (offered: OfferedOperation): boolean => {
     operation.price.kind !== "free" &&
     (terms !== undefined || models.size > 0)
   );
-};
+}

@@ -8,11 +8,11 @@ import type { Query } from "./server/query.ts";
 
 const open = (url: string): Database => openDatabase({ url, monotonicMs: () => performance.now() });
 
-const migrated = async (url: string): Promise<void> => {
+async function migrated(url: string): Promise<void> {
   const db = open(url);
   await migrate(db, 0);
   await db.close();
-};
+}
 
 async function withNodes(use: (one: Database, two: Database) => Promise<void>): Promise<void> {
   const { url, drop } = await openTestDatabase({ template: migrated });

@@ -121,7 +121,7 @@ const insertPrices = `
   FROM json_to_recordset($1::text::json) AS given (version text, operation_id text, model text, unit_prices text)
   ON CONFLICT DO NOTHING`;
 
-const forgetClaims = async (db: Database, nowMs: number): Promise<void> => {
+async function forgetClaims(db: Database, nowMs: number): Promise<void> {
   for (let forgotten = claimsForgottenAtOnce; forgotten === claimsForgottenAtOnce;) {
     const rows = await db.write((query) =>
       query(
@@ -135,4 +135,4 @@ const forgetClaims = async (db: Database, nowMs: number): Promise<void> => {
     );
     forgotten = rows.length;
   }
-};
+}

@@ -5,7 +5,7 @@ import type { OpenStore } from "../../ledger/conformance/shared-conformance.ts";
 import { openTestDatabase } from "../../../../test/services/postgres.ts";
 import { openPostgresStore, type PostgresStoreOptions } from "./postgres-store.ts";
 
-const openWith = async (options: Partial<PostgresStoreOptions>): ReturnType<OpenStore> => {
+async function openWith(options: Partial<PostgresStoreOptions>): ReturnType<OpenStore> {
   const { url, drop } = await openTestDatabase({ template: migrated });
   const open = () => openPostgresStore({ connectionsMax: 4, ...options, url });
   let store = await open();
@@ -20,12 +20,12 @@ const openWith = async (options: Partial<PostgresStoreOptions>): ReturnType<Open
       await drop();
     },
   };
-};
+}
 
-const migrated = async (url: string): Promise<void> => {
+async function migrated(url: string): Promise<void> {
   const store = await openPostgresStore({ url });
   await store.close();
-};
+}
 
 storeConformance("Postgres", () => openWith({}));
 

@@ -25,7 +25,7 @@ import { writeNewFile } from "./file/test-new-file.ts";
 let newestPath = "";
 
 const openStore: OpenStore = () => openWith({});
-const openWith = async (options: Partial<SqliteStoreOptions>): ReturnType<OpenStore> => {
+async function openWith(options: Partial<SqliteStoreOptions>): ReturnType<OpenStore> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-ledger-"));
   const path = join(folder, "tollgate.db");
   newestPath = path;
@@ -42,7 +42,7 @@ const openWith = async (options: Partial<SqliteStoreOptions>): ReturnType<OpenSt
       rmSync(folder, { recursive: true, force: true });
     },
   };
-};
+}
 
 storeConformance("SQLite", openStore);
 

@@ -100,7 +100,7 @@ const contextOf = (dispatch: Dispatch): WriteContext => ({
 });
 
 /** Only the OpenAI dialect lets a caller ask for usage at the end of a stream. */
-export const asksForUsage = (body: unknown): boolean => {
+export function asksForUsage(body: unknown): boolean {
   const options = isJsonObject(body) ? body["stream_options"] : undefined;
   return isJsonObject(options) && options["include_usage"] === true;
-};
+}

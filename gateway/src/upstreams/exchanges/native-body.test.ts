@@ -4,17 +4,17 @@ import { expectWithin } from "../../platform/test-within.ts";
 import { nativeBody } from "./native-body.ts";
 
 /** As the OpenAI adapter does: a limit where the caller gave none. */
-const chatBody = (raw: Uint8Array, body: object, limit: number | undefined): string | Uint8Array => {
+function chatBody(raw: Uint8Array, body: object, limit: number | undefined): string | Uint8Array {
   const limited =
     "max_tokens" in body || ("max_completion_tokens" in body && body.max_completion_tokens !== null);
   return nativeBody(raw, body, limited || limit === undefined ? {} : { max_completion_tokens: limit });
-};
+}
 
-const sent = (written: string, limit: number | undefined): string => {
+function sent(written: string, limit: number | undefined): string {
   const raw = new TextEncoder().encode(written);
   const body = chatBody(raw, JSON.parse(written) as object, limit);
   return typeof body === "string" ? body : new TextDecoder().decode(body);
-};
+}
 
 test("a body with a limit is the very bytes that came", () => {
   for (const written of ['{"max_tokens":1}', ' {"max_completion_tokens" : 7 , "a":[1,{"b":"}"}]}\n']) {

@@ -68,10 +68,10 @@ export function researchExchange(vendor: Researcher): Exchange {
 }
 
 /** A member that is a text, or null. */
-export const textOrNull = (from: JsonObject, name: string): string | null => {
+export function textOrNull(from: JsonObject, name: string): string | null {
   const value = from[name];
   return typeof value === "string" && value !== "" ? value : null;
-};
+}
 
 export const objectsIn = (value: unknown): readonly JsonObject[] =>
   Array.isArray(value) ? value.filter(isJsonObject) : [];

@@ -29,7 +29,7 @@ interface Asked {
   readonly key?: string;
 }
 
-const send = async ({ exchange, rawBody = "", taskId, at = vendor, ...other }: Asked): Promise<Exchanged> => {
+async function send({ exchange, rawBody = "", taskId, at = vendor, ...other }: Asked): Promise<Exchanged> {
   const { key: asked = key } = other;
   const upstream = testUpstream({
     name: "video",
@@ -56,14 +56,14 @@ const send = async ({ exchange, rawBody = "", taskId, at = vendor, ...other }: A
   );
   if (prepared.kind !== "ready") throw new Error("it can be said");
   return prepared.send();
-};
+}
 
 const order = `{ "model":"wan2.6-t2v", "input":{"prompt":"a f\\u006fx"},"parameters":{"seed":12345678901234567890} }`;
 
-const create = async (at = vendor): Promise<string> => {
+async function create(at = vendor): Promise<string> {
   const { output } = jsonOf(await send({ exchange: "video_create", rawBody: order, at })) as Told;
   return output.task_id;
-};
+}
 const poll = (taskId: string, at = vendor) => send({ exchange: "task_poll", taskId, at });
 
 interface Told {
@@ -71,17 +71,17 @@ interface Told {
 }
 
 /** What the gateway reads, which is also what it would pass on. */
-const jsonOf = (exchanged: Exchanged): unknown => {
+function jsonOf(exchanged: Exchanged): unknown {
   if (exchanged.kind !== "answered") throw new Error(`it ended ${exchanged.kind}`);
   expect(JSON.parse(Buffer.from(exchanged.body).toString())).toEqual(exchanged.answer.json);
   return exchanged.answer.json;
-};
+}
 
-const last = () => {
+function last() {
   const request = vendor.requests.at(-1);
   if (!request) throw new Error("the vendor was not asked");
   return request;
-};
+}
 
 describe("what is sent to DashScope", () => {
   test("a creation goes as it came, byte for byte, with the asynchronous header and the operator's key", async () => {

@@ -9,7 +9,7 @@ import { createStreamRelay } from "./stream-relay.ts";
 
 type Vendor = "openai" | "anthropic";
 
-const dispatchOf = (vendor: Vendor, asksForUsage: boolean): Dispatch => {
+function dispatchOf(vendor: Vendor, asksForUsage: boolean): Dispatch {
   const body = asksForUsage ? { stream_options: { include_usage: true } } : {};
   return testDispatch({
     upstream: testUpstream({ name: vendor, protocol: vendor }),
@@ -17,13 +17,13 @@ const dispatchOf = (vendor: Vendor, asksForUsage: boolean): Dispatch => {
     input: { params: {}, query: {}, body, rawBody: new Uint8Array(), rawQuery: "" },
     streaming: true,
   });
-};
+}
 
-const rulesOf = (vendor: Vendor, asksForUsage: boolean) => {
+function rulesOf(vendor: Vendor, asksForUsage: boolean) {
   const rules = protocols[vendor]?.exchanges.chat?.stream?.(dispatchOf(vendor, asksForUsage), {});
   if (!rules) throw new Error(`${vendor} has no streams.`);
   return rules;
-};
+}
 
 /** Bytes that come in pieces, cut wherever the numbers say. */
 function streamOf(bytes: Uint8Array, cuts: readonly number[]): HttpStream {

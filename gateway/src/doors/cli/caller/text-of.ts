@@ -10,10 +10,10 @@ export function textOf(event: unknown): string {
   return spoken.filter((word) => typeof word === "string").join("");
 }
 
-const partsOf = (candidate: unknown): unknown[] => {
+function partsOf(candidate: unknown): unknown[] {
   const { parts } = membersOf(membersOf(candidate)["content"]);
   return Array.isArray(parts) ? parts.map((part) => membersOf(part)["text"]) : [];
-};
+}
 
 const first = (list: unknown): unknown => (Array.isArray(list) ? (list as unknown[])[0] : undefined);
 

@@ -230,10 +230,10 @@ function wronglyIntroduced(message: object): Response {
   return protocolError(400, -32602, `Invalid params: ${where}: ${why}`);
 }
 
-const introducedTooLong = (): Response => {
+function introducedTooLong(): Response {
   const most = `capabilities and clientInfo may have ${introductionCharactersMax} characters`;
   return protocolError(400, -32602, `Invalid params: ${most}`);
-};
+}
 
 const noRoom = (): Response => protocolError(503, -32000, "Too many sessions are open; try again later.");
 

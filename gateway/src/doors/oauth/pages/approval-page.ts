@@ -13,7 +13,7 @@ interface ShownApproval {
   readonly nowMs: number;
 }
 
-export const approvalPage = ({ csrf, approval, asker, signedInAs, nowMs }: ShownApproval): SmallPage => {
+export function approvalPage({ csrf, approval, asker, signedInAs, nowMs }: ShownApproval): SmallPage {
   const state = stateOf(approval, nowMs);
   const exposureMicros = approval.items.reduce((sum, { capMicros }) => sum + capMicros, 0n);
   return {
@@ -45,7 +45,7 @@ export const approvalPage = ({ csrf, approval, asker, signedInAs, nowMs }: Shown
           : html`<p role="status">${sentences[state]}</p>`
       }`,
   };
-};
+}
 
 const entryOf = (item: Approval["items"][number]) =>
   html`<li>

@@ -86,7 +86,7 @@ const localWarning = html`<p class="warning">
 const wrongIf = ({ problem }: Consent, field: ConsentProblem["field"]) =>
   problem?.field === field ? html`aria-invalid="true" aria-describedby="problem" autofocus` : undefined;
 
-const spending = (consent: Consent) => {
+function spending(consent: Consent) {
   const { spend, perCallUsd, perDayUsd } = consent.fields;
   return html`<p class="choice">
       <input type="checkbox" id="spend" name="spend" value="yes" ${spend ? html`checked` : undefined} />
@@ -121,4 +121,4 @@ const spending = (consent: Consent) => {
       tasks, and acts for the platform accounts that are linked to your key, now or later. It can follow
       others in their name, link more of them, and end links.
     </p>`;
-};
+}

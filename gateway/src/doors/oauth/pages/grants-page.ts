@@ -39,7 +39,7 @@ export const grantsPage = ({ csrf, entries, whose }: Listed): SmallPage => ({
     </form>`,
 });
 
-const entryOf = ({ grant, keyName, expiresAtMs }: Entry, csrf: string) => {
+function entryOf({ grant, keyName, expiresAtMs }: Entry, csrf: string) {
   const { id, clientName, redirectHost, scopes, spendPolicy, createdAtMs } = grant;
   return html`<li>
     <p><strong>${clientName}</strong></p>
@@ -67,4 +67,4 @@ const entryOf = ({ grant, keyName, expiresAtMs }: Entry, csrf: string) => {
       <button name="action" value="revoke" aria-label="End ${clientName}">End</button>
     </form>
   </li>`;
-};
+}

@@ -94,7 +94,7 @@ export const tierLimits = ({ tiers }: Offer): Table => ({
 });
 
 /** Until the operator has written figures for it, Enterprise is what is agreed on. */
-const limitWords = (name: string, { rpm, tpm, concurrency }: TierLimits): string[] => {
+function limitWords(name: string, { rpm, tpm, concurrency }: TierLimits): string[] {
   const { enterprise } = specifiedTiers;
   const isOpen =
     name === "enterprise" &&
@@ -102,7 +102,7 @@ const limitWords = (name: string, { rpm, tpm, concurrency }: TierLimits): string
     tpm === enterprise.tpm &&
     concurrency === enterprise.concurrency;
   return [rpm, tpm, concurrency].map((figure) => (isOpen ? "by agreement" : figure.toLocaleString("en-US")));
-};
+}
 
 /** In the order of the list: by category, then as people would look them up. */
 export const sorted = (offer: Offer): OfferedOperation[] =>

@@ -45,12 +45,12 @@ interface OrphanRow {
 }
 
 /** Whether a run that has ended left anything that is to be ended. */
-export const isAnythingLeft = async (db: Database): Promise<boolean> => {
+export async function isAnythingLeft(db: Database): Promise<boolean> {
   const [row] = await db.read<{ left: boolean }>(
     `SELECT EXISTS (SELECT 1 ${orphaned}) OR EXISTS (SELECT 1 ${claimsLeft}) OR EXISTS (SELECT 1 ${creationsLeft}) AS left`,
   );
   return row?.left === true;
-};
+}
 
 /** Marks tasks as lost whose creation a dead process left open, and ends its claims. */
 const loseTasks = (db: Database): Promise<number> =>

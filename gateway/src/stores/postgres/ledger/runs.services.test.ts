@@ -8,11 +8,11 @@ const deadAfterMs = 15_000;
 
 const open = (url: string): Database => openDatabase({ url, monotonicMs: () => performance.now() });
 
-const migrated = async (url: string): Promise<void> => {
+async function migrated(url: string): Promise<void> {
   const db = open(url);
   await migrate(db, 0);
   await db.close();
-};
+}
 
 /** One that watches and one that is watched, at a time that passes when they say so. */
 async function withRuns(

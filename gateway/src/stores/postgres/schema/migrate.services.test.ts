@@ -22,12 +22,12 @@ afterEach(async () => {
   await database.drop();
 });
 
-const hasMotto = async (): Promise<boolean> => {
+async function hasMotto(): Promise<boolean> {
   const rows = await db.read(
     "SELECT 1 FROM information_schema.columns WHERE table_name = 'account' AND column_name = 'motto'",
   );
   return rows.length > 0;
-};
+}
 
 test("data of an earlier version are brought forward, and those of a newer one refused in a sentence", async () => {
   expect(await migrate(db, 0)).toBeUndefined();

@@ -1,10 +1,10 @@
 /** Rows as one text for `json_to_recordset`. Postgres takes no zero bytes and no halves of characters in a text. */
-export const jsonOf = (rows: readonly object[]): string => {
+export function jsonOf(rows: readonly object[]): string {
   const text = JSON.stringify(rows);
   return perhapsBad.test(text)
     ? JSON.stringify(rows, (_, value: unknown) => (typeof value === "string" ? soundText(value) : value))
     : text;
-};
+}
 
 /** Nobody means a zero byte, and whoever sends one must not break a statement. */
 export const soundText = (text: string): string =>

@@ -93,6 +93,6 @@ export function createNumbers() {
 
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-export const failing = (): never => {
+export function failing(): never {
   throw new Error("this write is broken");
-};
+}

@@ -97,7 +97,7 @@ type DispatchedWords = ["sent", callId: string, atMs: number];
 type ProgressWords = ["progress", callId: string, used: Quantities];
 type EndWords = ["end", callId: string, chargeAtto: string, valuePico: string, ...freedKeyHash: string[]];
 
-const heldOf = (words: HeldWords): HeldCall => {
+function heldOf(words: HeldWords): HeldCall {
   const [, callId, accountId, keyId, operationId, model, heldMicros, priceVersion, multiplierPpm] = words;
   const [, , , , , , , , , budgetDayMs, grantId, runId, createdAtMs, keyHash, fingerprint] = words;
   return {
@@ -118,7 +118,7 @@ const heldOf = (words: HeldWords): HeldCall => {
         ? undefined
         : { keyHash: bytesOf(keyHash), fingerprint: bytesOf(fingerprint) },
   };
-};
+}
 
 const restOfEnd = ([, , chargeAtto, valuePico, freed]: EndWords): Pick<
   CallEnd,

@@ -27,10 +27,10 @@ test("thinking is read as a budget, an effort, off, or nothing", () => {
   expect(refusedField(() => read({ thinking: { type: "enabled" } }))).toBe("thinking.budget_tokens");
 });
 
-const thinkingFor = (model: string, reasoning: Reasoning, outputTokensMax = 32_000): unknown => {
+function thinkingFor(model: string, reasoning: Reasoning, outputTokensMax = 32_000): unknown {
   const body = write({ model, reasoning, outputTokensMax });
   return { thinking: body["thinking"], output_config: body["output_config"] };
-};
+}
 
 test("an effort is a budget for models that are given one, which leaves room to answer", () => {
   const budget = (budget_tokens: number): unknown => ({

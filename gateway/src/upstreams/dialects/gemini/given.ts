@@ -5,7 +5,7 @@ export const given = (members: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 
 /** The same, but nothing at all rather than an empty object. */
-export const givenOrNone = (members: JsonObject): JsonObject | undefined => {
+export function givenOrNone(members: JsonObject): JsonObject | undefined {
   const written = given(members);
   return Object.keys(written).length === 0 ? undefined : written;
-};
+}

@@ -5,14 +5,14 @@ import { geminiDialect } from "./gemini-dialect.ts";
 
 const context = { id: "ours", model: "listed", createdSeconds: 0, includeUsage: false };
 
-const read = (...chunks: readonly unknown[]): ChatEvent[] => {
+function read(...chunks: readonly unknown[]): ChatEvent[] {
   const reader = geminiDialect.createEventReader();
   return chunks.flatMap((chunk) => reader({ event: undefined, data: JSON.stringify(chunk) }));
-};
-const write = (...events: readonly ChatEvent[]): unknown[] => {
+}
+function write(...events: readonly ChatEvent[]): unknown[] {
   const writer = geminiDialect.createEventWriter(context);
   return [...events.flatMap(writer.write), ...writer.end()].map(({ data }): unknown => JSON.parse(data));
-};
+}
 const chunk = (parts: readonly unknown[], more: object = {}): object => ({
   candidates: [{ content: { role: "model", parts }, index: 0, ...more }],
   responseId: "r",

@@ -2,12 +2,12 @@ import { expect, test } from "bun:test";
 import type { ChatEvent } from "../chat.ts";
 import { openaiDialect } from "./openai-dialect.ts";
 
-const read = (...chunks: readonly unknown[]): readonly ChatEvent[] => {
+function read(...chunks: readonly unknown[]): readonly ChatEvent[] {
   const reader = openaiDialect.createEventReader();
   return chunks.flatMap((chunk) =>
     reader({ event: undefined, data: typeof chunk === "string" ? chunk : JSON.stringify(chunk) }),
   );
-};
+}
 const delta = (members: object, finish_reason: string | null = null): object => ({
   id: "chatcmpl-1",
   object: "chat.completion.chunk",

@@ -3,13 +3,13 @@ import type { ChatEvent } from "../chat.ts";
 import { marked } from "../marks.ts";
 import { openaiDialect } from "./openai-dialect.ts";
 
-const write = (events: readonly ChatEvent[], includeUsage = false): readonly unknown[] => {
+function write(events: readonly ChatEvent[], includeUsage = false): readonly unknown[] {
   const context = { id: "chatcmpl-1", model: "m", createdSeconds: 1, includeUsage };
   const writer = openaiDialect.createEventWriter(context);
   const sent = [...events.flatMap(writer.write), ...writer.end()];
   expect(sent.every(({ event }) => event === undefined)).toBe(true);
   return sent.map(({ data }) => (data === "[DONE]" ? data : (JSON.parse(data) as unknown)));
-};
+}
 const head = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "m" };
 const chunk = (delta: object, finish_reason: string | null = null): object => ({
   ...head,
