@@ -71,6 +71,20 @@ export const mutants = [
     tests: ["test/agents/agent-repeats.test.ts"],
   },
   {
+    name: "a session is told for ten minutes that it cannot pay, whatever is paid in",
+    file: "gateway/src/doors/mcp/sessions/answer-memory.ts",
+    find: "if (leftNothing(answered)) {",
+    replace: "if (false) {",
+    tests: ["test/agents/agent-repeats.test.ts"],
+  },
+  {
+    name: "a call that failed is begun again when a transport repeats it",
+    file: "gateway/src/doors/mcp/tools/tool-answer.ts",
+    find: 'status === "refused" && error',
+    replace: "error",
+    tests: ["gateway/src/doors/mcp/sessions/answer-memory.test.ts"],
+  },
+  {
     name: "a request whose person was asked is bought again when a transport repeats it",
     file: "gateway/src/doors/mcp/tools/tool-server.ts",
     find: "return onceAs === undefined ? answerWhole() : parts.memory.once(onceAs, answerWhole);",

@@ -99,6 +99,27 @@ describe("repeating", () => {
     expect(await spent()).toBe(2 * snapshotMicros);
   });
 
+  test("a refusal that bought nothing is not repeated to a session when its cause is gone", async () => {
+    const poor = await gateway.openAccount({ creditUsd: "0.01" });
+    const old = await openOldClient(mcp, poor.key);
+    const batch = { name: "batch_use", arguments: { calls: [snapshotOrder(0.1)] } };
+    const buy = async (params: object, id: number): Promise<string> =>
+      JSON.stringify((await old.ask("tools/call", params, id)).message.result);
+    const use = { name: "use", arguments: snapshotOrder(0.1) };
+    expect(await buy(use, 7)).toContain("insufficient_balance");
+    expect(await buy(batch, 8)).toContain("insufficient_balance");
+    await gateway.store.accounts.topUp({
+      transferId: crypto.randomUUID(),
+      accountId: poor.accountId,
+      amountMicros: 1_000_000n,
+      nowMs: Date.now(),
+    });
+    expect(await buy(use, 7)).toContain('"status":"completed"');
+    expect(await buy(batch, 8)).toContain('"status":"completed"');
+    expect(await buy(use, 7)).toContain('"status":"completed"');
+    expect((await gateway.balance(poor)).balance).toBe(1_010_000 - 2 * snapshotMicros);
+  });
+
   test("a free read is answered anew, also under an id that its session had: a client that resumes counts from the start", async () => {
     const old = await openOldClient(mcp, account.key);
     const balance = { operation_id: "credits.balance", arguments: {}, max_price_usd: 0 };

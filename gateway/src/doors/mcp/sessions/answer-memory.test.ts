@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { createAnswerMemory } from "./answer-memory.ts";
 
@@ -62,6 +62,41 @@ test("a failure is not remembered: whoever asks after it is answered anew", asyn
   expect(ends.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   await memory.once("a", () => buy());
   expect(bought()).toBe(1);
+});
+
+describe("a refusal", () => {
+  const error = (code: string) => ({ code, message: "", retryable: false, charged: "no" });
+  const refused = { status: "refused", error: error("insufficient_balance") };
+  const failed = { status: "failed", error: error("upstream_error") };
+  const declined = { status: "refused", error: error("approval_declined") };
+  const answer = (structuredContent: object): CallToolResult => ({
+    content: [],
+    structuredContent: { ...structuredContent },
+  });
+
+  test.each([
+    ["of a use", refused],
+    ["of every call of a batch", { results: [refused, refused] }],
+    ["of a batch as a whole", { results: [], error: error("rate_limit_exceeded") }],
+  ])("%s is shared while it runs, and not remembered", async (_, told) => {
+    const { memory, buy, bought } = open();
+    const refusing = memory.once("a", () => Promise.resolve(answer(told)));
+    expect(await memory.once("a", () => buy())).toBe(await refusing);
+    expect(bought()).toBe(0);
+    await memory.once("a", () => buy());
+    expect(bought()).toBe(1);
+  });
+
+  test.each([
+    ["beside anything that was bought", { results: [refused, { status: "completed" }] }],
+    ["beside anything that was begun and failed", { results: [refused, failed] }],
+    ["by the person who was asked", declined],
+  ])("%s is remembered", async (_, told) => {
+    const { memory, buy, bought } = open();
+    const first = await memory.once("a", () => Promise.resolve(answer(told)));
+    expect(await memory.once("a", () => buy())).toBe(first);
+    expect(bought()).toBe(0);
+  });
 });
 
 test("what is remembered is bounded, and the oldest is forgotten first", async () => {

@@ -1,4 +1,4 @@
-import type { ToolAnswer } from "../tools/tool-answer.ts";
+import { leftNothing, type ToolAnswer } from "../tools/tool-answer.ts";
 
 /**
  * A client library repeats a request within seconds, if at all. Within a session's life an id means one request, except to
@@ -10,8 +10,8 @@ const charactersMax = 32 * 1024 * 1024;
 
 /**
  * The answers of sessions by request. A transport that repeats a request gets the first one's answer, also while that
- * is still running or its person is being asked, instead of paying again; at another process the books refuse it. There is
- * nothing like it without a session: there, ids repeat.
+ * is still running or its person is being asked, instead of paying again; at another process the books refuse it. A refusal
+ * is only shared while it runs. There is nothing like it without a session: there, ids repeat.
  */
 export interface AnswerMemory {
   readonly once: (request: string, answer: () => Promise<ToolAnswer>) => Promise<ToolAnswer>;
@@ -52,6 +52,11 @@ export function createAnswerMemory(monotonicMs: () => number): AnswerMemory {
       remembered.set(request, entry);
       try {
         const answered = await entry.answer;
+        // What stood against it may be gone when it is asked for again.
+        if (leftNothing(answered)) {
+          forget(request);
+          return answered;
+        }
         const { length } = JSON.stringify(answered);
         remembered.delete(request);
         remembered.set(request, { answer: entry.answer, atMs: monotonicMs(), characters: length });

@@ -50,3 +50,16 @@ export function refusedTool(name: ToolName, given: unknown, refusal: CallRefused
   }
   return { content: [{ type: "text", text: JSON.stringify({ error }) }], isError: true };
 }
+
+/** Whether a use or a batch was refused before anything was bought or begun, and before its person was asked. */
+export function leftNothing(answer: ToolAnswer): boolean {
+  if (!isJsonObject(answer["structuredContent"])) return false;
+  // Both tools answer in these shapes and no others.
+  const told = answer["structuredContent"] as Partial<UseResult> & Partial<BatchResult>;
+  const { results = [] } = told;
+  return (results.length > 0 ? results : [told]).every(isRefusal);
+}
+
+/** A failure was begun, and whoever is told so once must not begin it again; a person who said no is not asked again. */
+const isRefusal = ({ status = "refused", error }: Partial<UseResult>): boolean =>
+  status === "refused" && error?.charged === "no" && !error.code.startsWith("approval_");
