@@ -216,15 +216,40 @@ describe("sessions of the older revisions", () => {
     expect((await stranger.ask("tools/list")).status).toBe(200);
   });
 
-  test("end when nobody used them for half an hour", async () => {
+  test("end when nobody used them for a week", async () => {
     const clock = createVirtualClock();
     const timed = await openTestGateway({ clock });
     const { key } = await timed.openAccount();
     const old = await openOldClient(`${timed.url}/mcp`, key);
-    clock.advance(29 * 60_000);
-    expect((await old.ask("tools/list")).status).toBe(200);
-    clock.advance(30 * 60_000 + 1);
+    const weekMs = 7 * 24 * 60 * 60_000;
+    for (const quietMs of [29 * 60_000, 31 * 60_000, weekMs - 1]) {
+      clock.advance(quietMs);
+      expect((await old.ask("tools/list")).status).toBe(200);
+    }
+    clock.advance(weekMs);
     expect((await old.ask("tools/list")).status).toBe(404);
+    await timed.close();
+  });
+
+  test("in which a client only listens for an hour go on when it asks again", async () => {
+    const clock = createVirtualClock();
+    const timed = await openTestGateway({ clock });
+    const { key } = await timed.openAccount({ creditUsd: "5" });
+    const mcpUrl = `${timed.url}/mcp`;
+    const old = await openOldClient(mcpUrl, key);
+    const listening = await fetch(mcpUrl, {
+      headers: {
+        authorization: `Bearer ${key}`,
+        accept: "text/event-stream",
+        "mcp-session-id": old.sessionId,
+      },
+    });
+    expect(listening.status).toBe(200);
+    clock.advance(60 * 60_000);
+    const { message } = await old.ask("tools/call", { name: "use", arguments: snapshotOrder(0.1) });
+    expect(message.result).toMatchObject({ structuredContent: { status: "completed" } });
+    // Its stream ended with what was in memory; the client opens another one.
+    await listening.text();
     await timed.close();
   });
 

@@ -1,6 +1,5 @@
 import type { McpServer, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import type { RunningRequests } from "./running-requests.ts";
-import { sessionLifeMs } from "./session-records.ts";
 
 export interface Session {
   /** Who opened it; for anybody else it does not exist. */
@@ -37,6 +36,8 @@ interface Parts {
 }
 
 const sweepEveryMs = 60_000;
+/** One that nobody used for so long is opened again from its record when it is. */
+const inMemoryMs = 30 * 60_000;
 const sessionsMax = 5_000;
 const bounds = [
   // One client needs one; a client that opens them without end only displaces its own.
@@ -55,10 +56,10 @@ export function createOpenSessions({ monotonicMs, onEnded }: Parts): OpenSession
     session?.server.close().catch(() => {});
   };
   const isIdle = ({ running }: Session): boolean => running.count() === 0;
-  const isOver = (session: Session): boolean =>
-    isIdle(session) && monotonicMs() - session.usedAtMs > sessionLifeMs;
+  const isUnused = (session: Session): boolean =>
+    isIdle(session) && monotonicMs() - session.usedAtMs > inMemoryMs;
   const sweeper = setInterval(() => {
-    for (const [id, session] of sessions) if (isOver(session)) drop(id);
+    for (const [id, session] of sessions) if (isUnused(session)) drop(id);
   }, sweepEveryMs);
   sweeper.unref();
 
@@ -66,7 +67,7 @@ export function createOpenSessions({ monotonicMs, onEnded }: Parts): OpenSession
     count: () => sessions.size,
     find: (id) => {
       const session = sessions.get(id);
-      if (!session || !isOver(session)) return session;
+      if (!session || !isUnused(session)) return session;
       drop(id);
       return undefined;
     },

@@ -36,8 +36,11 @@ interface Parts {
   readonly wallMs: () => number;
 }
 
-/** A session that nobody used for so long has ended. */
-export const sessionLifeMs = 30 * 60_000;
+/**
+ * A session that nobody used for so long has ended. Many clients never open another one when theirs is gone, and are left
+ * open over a weekend.
+ */
+const sessionLifeMs = 7 * 24 * 60 * 60_000;
 /** How often its use is written down: a process that has to find it may miss the last uses by this much. */
 export const extendEveryMs = 60_000;
 
