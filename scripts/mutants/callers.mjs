@@ -159,8 +159,15 @@ export const mutants = [
   {
     name: "what a platform gives for a link that was ended meanwhile lives on there",
     file: "gateway/src/links/renew-link.ts",
-    find: "  await parts.client.revoke(platform, whole.refreshToken);\n  return",
+    find: "  await revokeTokens(platform, whole, parts);\n  return",
     replace: "  return",
+    tests: ["test/links/link-renewals.test.ts"],
+  },
+  {
+    name: "what came of a refresh token lives on at the platform when that one has ended",
+    file: "gateway/src/links/end-link.ts",
+    find: ": [refreshToken, accessToken];",
+    replace: ": [refreshToken];",
     tests: ["test/links/link-renewals.test.ts"],
   },
   {

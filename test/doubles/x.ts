@@ -34,6 +34,8 @@ export interface XDouble extends BookkeepingDouble<XBilled> {
   readonly expire: (kind?: "access" | "all") => void;
   /** Tokens given out so far, as secrets to search for. */
   readonly secrets: () => readonly string[];
+  /** How many of them, codes apart, work still. */
+  readonly liveTokens: () => number;
 }
 
 interface Member {
@@ -217,6 +219,7 @@ export const openXDouble = async ({
         if (kind === "all" || known.kind === "access") tokens.delete(value);
     },
     secrets: () => given,
+    liveTokens: () => tokens.size,
   };
 };
 

@@ -229,8 +229,10 @@ test("what a platform gives for a link that somebody ended meanwhile ends at the
     own.platform.expire();
     const refused = await own.follow(account);
     expect([refused.status, await codeOf(refused)]).toEqual([403, "link_required"]);
-    expect([did(own.platform, "refresh_token"), did(own.platform, "revoke")]).toEqual([1, 1]);
+    // The refresh token and the access token, which would work for another two hours.
+    expect([did(own.platform, "refresh_token"), did(own.platform, "revoke")]).toEqual([1, 2]);
     expect(did(own.platform, "follow")).toBe(0);
+    expect(own.platform.liveTokens()).toBe(0);
   } finally {
     await own.close();
   }

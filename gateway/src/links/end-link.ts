@@ -1,7 +1,9 @@
 import type { Offer } from "../offer/offer.ts";
+import type { LinkSettings } from "../operation/upstream.ts";
 import { describeError } from "../platform/log.ts";
 import { digestOf, findLinkUpstream, type LinkParts } from "./link-parts.ts";
 import type { Link } from "./links.ts";
+import type { GivenTokens } from "./platform-client.ts";
 import { openTokens } from "./sealed-tokens.ts";
 
 type Parts = Pick<LinkParts, "book" | "vault" | "client" | "clock" | "log"> & {
@@ -31,18 +33,26 @@ async function ended(link: Link | undefined, revokedAtMs: number, parts: Parts) 
   return link && { link, revokedAtMs, platform: await revokeAtPlatform(link, parts) };
 }
 
-/** Tells the platform that a link's tokens are to end: the refresh token, and what came of it, where there is one. */
+/** Tells the platform that a link's tokens are to end. */
 export async function revokeAtPlatform(link: Link, parts: Parts): Promise<EndedLink["platform"]> {
   const platform = findLinkUpstream(parts.offer(), link.upstream)?.link;
   if (platform && platform.revokeUrl === undefined) return "not_offered";
   if (!platform) return "not_reached";
   try {
-    const { accessToken, refreshToken } = openTokens(link, parts.vault);
-    const tokens = refreshToken === undefined ? [accessToken] : [refreshToken, accessToken];
-    for (const token of tokens) if (!(await parts.client.revoke(platform, token))) return "not_reached";
-    return "revoked";
+    return (await revokeTokens(platform, openTokens(link, parts.vault), parts)) ? "revoked" : "not_reached";
   } catch (error) {
     parts.log.error("a link's tokens could not be read", { link_id: link.id, ...describeError(error) });
     return "not_reached";
   }
+}
+
+/** The refresh token, where there is one, and what came of it. Returns whether the platform says that both have ended. */
+export async function revokeTokens(
+  platform: LinkSettings,
+  { accessToken, refreshToken }: Pick<GivenTokens, "accessToken" | "refreshToken">,
+  { client }: Pick<LinkParts, "client">,
+): Promise<boolean> {
+  const tokens = refreshToken === undefined ? [accessToken] : [refreshToken, accessToken];
+  for (const token of tokens) if (!(await client.revoke(platform, token))) return false;
+  return true;
 }

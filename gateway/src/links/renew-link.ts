@@ -1,5 +1,6 @@
 import type { LinkSettings } from "../operation/upstream.ts";
 import { describeError } from "../platform/log.ts";
+import { revokeTokens } from "./end-link.ts";
 import { findLinkUpstream, type LinkParts } from "./link-parts.ts";
 import type { Link } from "./links.ts";
 import { withoutOffline } from "./offline-scope.ts";
@@ -85,8 +86,7 @@ export function createRenewals(parts: LinkParts): Renewals {
     const kept = unstored.get(link.id);
     unstored.delete(link.id);
     const platform = findLinkUpstream(parts.offer(), link.upstream)?.link;
-    if (platform && kept?.given.refreshToken !== undefined)
-      await parts.client.revoke(platform, kept.given.refreshToken);
+    if (platform && kept) await revokeTokens(platform, kept.given, parts);
   };
 
   return { renew: renewOnce, giveUp };
@@ -117,7 +117,7 @@ async function renew(seen: Link, unstored: Map<string, Unstored>, parts: LinkPar
   unstored.delete(seen.id);
   if (replaced) return { kind: "renewed", link: { ...seen, tokens, scopes } };
   // Somebody revoked the link meanwhile: what the platform just gave must not live on either.
-  await parts.client.revoke(platform, whole.refreshToken);
+  await revokeTokens(platform, whole, parts);
   return { kind: "gone" };
 }
 
