@@ -33,9 +33,16 @@ export const mutants = [
   {
     name: "a task that its vendor has just cancelled is told as it was before",
     file: "gateway/src/tasks/task-desk.ts",
-    find: "look(accountId, taskId, 0)",
-    replace: "look(accountId, taskId)",
+    find: "const { task, isClaimed } = await lookOnce(accountId, taskId, 0);",
+    replace: "const { task, isClaimed } = await lookOnce(accountId, taskId, pollPauseMs);",
     tests: ["test/tasks/video-tasks.test.ts"],
+  },
+  {
+    name: "a task that its vendor has just cancelled is told as somebody heard of it before",
+    file: "gateway/src/tasks/task-desk.ts",
+    find: "if (!isClaimed) return task;",
+    replace: "if (!isClaimed || task) return task;",
+    tests: ["test/tasks/video-vendor.test.ts"],
   },
   {
     name: "every client that polls asks the vendor",

@@ -7,7 +7,7 @@ import type { ScriptedAnswer } from "../doubles/scripted-answer.ts";
 import { parseConfig } from "../../gateway/src/config/load-config.ts";
 import { loadCatalogue } from "../../gateway/src/operation/catalogue.ts";
 import { catalogueFolder } from "../support/project-folder.ts";
-import { openTestGateway } from "../support/test-gateway.ts";
+import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 import {
   asynchronous,
@@ -65,6 +65,46 @@ describe("what the vendor is told", () => {
     await reaches(account, output.task_id, "CANCELED");
     expect(last().target).toBe(`/api/v1/tasks/${id}`);
     expect(await gateway.balance(account)).toEqual(untouched);
+  });
+});
+
+describe("while somebody else asks about it", () => {
+  const claimElsewhere = async (taskId: string) => {
+    const { tasks } = gateway.store;
+    // Whoever asked about other tasks just now leaves the vendor's pace to this one.
+    clock.forward(1_000);
+    const nowMs = clock.wallMs();
+    const claimed = await tasks.claim({ taskId, nowMs, leaseMs: 30_000, notAskedSinceMs: nowMs });
+    if (!claimed) throw new Error("The task could not be claimed.");
+    const { fence, errors, missing, report } = claimed;
+    const nextPollAtMs = nowMs + 10_000;
+    return () => tasks.note({ taskId, fence, state: "PENDING", report, errors, missing, nextPollAtMs });
+  };
+  const cancel = async (account: TestAccount, taskId: string) =>
+    (await (await gateway.post(account, `${taskPath(taskId)}/cancel`, {})).json()) as {
+      output: { task_status: string };
+    };
+
+  test("a task that its vendor cancels is told as CANCELED, not as they heard of it before", async () => {
+    const account = await rich();
+    const { task_id: taskId } = (await createTask(gateway, account, video("a fox"))).output;
+    const noteElsewhere = await claimElsewhere(taskId);
+    const canceled = cancel(account, taskId);
+    await until(() => vendor.requests.some(({ target }) => target.endsWith(`${vendorId()}/cancel`)));
+    await Bun.sleep(50);
+    expect(await noteElsewhere()).toBe(true);
+    expect((await canceled).output.task_status).toBe("CANCELED");
+    expect(await gateway.balance(account)).toEqual(untouched);
+  });
+
+  test("nobody waits for them for ever, and the vendor is asked by them alone", async () => {
+    const account = await rich();
+    const { task_id: taskId } = (await createTask(gateway, account, video("a fox"))).output;
+    const noteElsewhere = await claimElsewhere(taskId);
+    expect((await cancel(account, taskId)).output.task_status).toBe("PENDING");
+    expect(last().target).toEndWith(`${vendorId()}/cancel`);
+    await noteElsewhere();
+    await reaches(account, taskId, "CANCELED");
   });
 });
 

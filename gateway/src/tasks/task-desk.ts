@@ -38,6 +38,12 @@ export interface TaskDesk {
   readonly expire: () => Promise<void>;
 }
 
+interface Looked {
+  readonly task: Task | undefined;
+  /** Nobody was asked, because somebody else is asking. */
+  readonly isClaimed?: true;
+}
+
 type CancelResult =
   | { readonly kind: "looked"; readonly task: Task | undefined }
   | { readonly kind: "refused"; readonly exchanged: Exchanged; readonly upstream: Upstream };
@@ -62,6 +68,8 @@ const expiredAtOnce = 100;
 /** Clocks of nodes may differ by so much; a task is then asked about so much later, should its node be gone. */
 const clocksApartMs = 60_000;
 const bringBackEveryMs = 60_000;
+/** Who cancelled waits so long, in turn, for somebody who asks just then; most vendors have answered by the second. */
+const claimWaitsMs = [100, 200, 400, 800] as const;
 
 export function createTaskDesk(parts: Parts): TaskDesk {
   const { tasks, ledger, clock, log, metrics, leaseMs = leaseUsualMs } = parts;
@@ -136,22 +144,29 @@ export function createTaskDesk(parts: Parts): TaskDesk {
     }
   };
 
-  const look = async (
-    accountId: string,
-    taskId: string,
-    pauseMs = pollPauseMs,
-  ): Promise<Task | undefined> => {
+  const lookOnce = async (accountId: string, taskId: string, pauseMs: number): Promise<Looked> => {
     const task = await tasks.find(accountId, taskId);
     const at = task?.at && parts.upstreamOf(task.at.upstream);
     const nowMs = clock.wallMs();
     const notAskedSinceMs = nowMs - pauseMs;
-    if (!task || task.endedAtMs !== undefined || !at || task.askedAtMs > notAskedSinceMs) return task;
-    if (task.errors > 0 && task.nextPollAtMs > nowMs) return task;
-    if (!quotaOf(at.upstream).take()) return task;
+    if (!task || task.endedAtMs !== undefined || !at || task.askedAtMs > notAskedSinceMs) return { task };
+    if (task.errors > 0 && task.nextPollAtMs > nowMs) return { task };
+    if (!quotaOf(at.upstream).take()) return { task };
     const claimed = await claimSafely({ taskId, nowMs, leaseMs, notAskedSinceMs });
-    if (!claimed) return task;
+    if (claimed === "not_written") return { task };
+    if (!claimed) return { task, isClaimed: true };
     await askSafely(claimed);
-    return knownOf(tasks.find(accountId, taskId), task);
+    return { task: await knownOf(tasks.find(accountId, taskId), task) };
+  };
+
+  /** What was heard before the vendor agreed is old, however young: nobody waits out the pause, nor takes another's word. */
+  const lookAfterCancel = async (accountId: string, taskId: string): Promise<Task | undefined> => {
+    for (const waitMs of claimWaitsMs) {
+      const { task, isClaimed } = await lookOnce(accountId, taskId, 0);
+      if (!isClaimed) return task;
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
+    }
+    return (await lookOnce(accountId, taskId, 0)).task;
   };
 
   /** Whoever was asked meanwhile was asked: books that cannot be read any more change nothing about that. */
@@ -166,17 +181,19 @@ export function createTaskDesk(parts: Parts): TaskDesk {
     at !== undefined && askedAtMs < deadlineAtMs && parts.upstreamOf(at.upstream) !== undefined;
 
   /** Whoever asks while nothing can be written hears what is known. */
-  const claimSafely: TaskBook["claim"] = async (wanted) => {
+  const claimSafely = async (
+    wanted: Parameters<TaskBook["claim"]>[0],
+  ): Promise<PlacedTask | "not_written" | undefined> => {
     try {
       return await tasks.claim(wanted);
     } catch (error) {
       log.error("a task could not be claimed", { task_id: wanted.taskId, ...describeError(error) });
-      return undefined;
+      return "not_written";
     }
   };
 
   return {
-    look,
+    look: async (accountId, taskId) => (await lookOnce(accountId, taskId, pollPauseMs)).task,
     isServedBySandbox: ({ at }) =>
       at !== undefined && parts.upstreamOf(at.upstream)?.upstream.sandbox === true,
     cancel: async (accountId, taskId) => {
@@ -192,8 +209,7 @@ export function createTaskDesk(parts: Parts): TaskDesk {
           ...describeError(error),
         }),
       );
-      // What was heard before it agreed is old, however young, so nobody waits out the pause.
-      return { kind: "looked", task: await knownOf(look(accountId, taskId, 0), task) };
+      return { kind: "looked", task: await knownOf(lookAfterCancel(accountId, taskId), task) };
     },
     askDue: async (at, limit) => {
       const quota = quotaOf(at.upstream);
