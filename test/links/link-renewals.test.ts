@@ -238,6 +238,29 @@ test("what a platform gives for a link that somebody ended meanwhile ends at the
   }
 });
 
+test("a process whose claim ran out uses what another one stored, and ends nothing at the platform", async () => {
+  const slow = await openLinking("", {
+    wrap: (parts) => {
+      const { links } = parts.store;
+      const replaceTokens: typeof links.replaceTokens = async (...given) => {
+        await links.replaceTokens(...given);
+        return links.replaceTokens(...given);
+      };
+      return { ...parts, store: { ...parts.store, links: { ...links, replaceTokens } } };
+    },
+  });
+  try {
+    const account = await slow.gateway.openAccount();
+    await slow.link(account, lastingScopes);
+    slow.clock.advance(2 * hourMs);
+    slow.platform.expire();
+    expect((await slow.follow(account)).status).toBe(200);
+    expect([did(slow.platform, "refresh_token"), did(slow.platform, "revoke")]).toEqual([1, 0]);
+  } finally {
+    await slow.close();
+  }
+});
+
 test("a renewal that may have been written, or not, sends nobody to link again, and is there with the next call", async () => {
   let isInDoubt = true;
   const doubtful = await openLinking("", {

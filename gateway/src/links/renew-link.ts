@@ -116,7 +116,10 @@ async function renew(seen: Link, unstored: Map<string, Unstored>, parts: LinkPar
   const replaced = await parts.book.replaceTokens(seen.id, tokens, scopes);
   unstored.delete(seen.id);
   if (replaced) return { kind: "renewed", link: { ...seen, tokens, scopes } };
-  // Somebody revoked the link meanwhile: what the platform just gave must not live on either.
+  // A platform may give one refresh token to two, so what another process stored meanwhile is not ended.
+  const stored = await lookAgain(seen, parts);
+  if (stored?.kind === "renewed") return stored;
+  // Somebody revoked the link: what the platform just gave must not live on either.
   await revokeTokens(platform, whole, parts);
   return { kind: "gone" };
 }
