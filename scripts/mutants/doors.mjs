@@ -409,6 +409,13 @@ export const mutants = [
     tests: ["test/agents/agent-sessions.test.ts"],
   },
   {
+    name: "a session that was ended at one process goes on at another",
+    file: "gateway/src/doors/mcp/sessions/sessions.ts",
+    find: "const hasEnded = (await orTell(records.extend(id))) === false;",
+    replace: "await orTell(records.extend(id));\n    const hasEnded = false;",
+    tests: ["test/nodes/resumed-sessions.test.ts"],
+  },
+  {
     name: "a session ends for another one in the middle of its call",
     file: "gateway/src/doors/mcp/sessions/open-sessions.ts",
     find: ".filter(([, session]) => isIdle(session))",

@@ -231,6 +231,23 @@ describe("sessions of the older revisions", () => {
     await timed.close();
   });
 
+  test("that the store could not write down go on where they were opened", async () => {
+    const clock = createVirtualClock();
+    const timed = await openTestGateway({
+      clock,
+      wrap: (parts) => {
+        const put = () => Promise.reject(new Error("out of order"));
+        return { ...parts, store: { ...parts.store, signIns: { ...parts.store.signIns, put } } };
+      },
+    });
+    const { key } = await timed.openAccount();
+    const old = await openOldClient(`${timed.url}/mcp`, key);
+    clock.advance(10 * 60_000);
+    expect((await old.ask("tools/list")).status).toBe(200);
+    expect((await old.ask("tools/list")).status).toBe(200);
+    await timed.close();
+  });
+
   test("in which a client only listens for an hour go on when it asks again", async () => {
     const clock = createVirtualClock();
     const timed = await openTestGateway({ clock });

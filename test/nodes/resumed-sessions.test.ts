@@ -37,6 +37,24 @@ const ask = async (node: "first" | "second", params: object, id = 0): Promise<st
 const use = (given: object) => ({ name: "use", arguments: given });
 const batch = (...calls: object[]) => ({ name: "batch_use", arguments: { calls } });
 
+test("a session that was ended at one process is answered by another for a minute at most", async () => {
+  expect(await ask("second", use(tagOrder(0.1)))).toContain('"status":"completed"');
+  const headers = {
+    authorization: `Bearer ${account.key}`,
+    accept: "text/event-stream",
+    "mcp-session-id": old.sessionId,
+  };
+  const listening = await fetch(`${nodes.url}/mcp`, { headers });
+  expect(listening.status).toBe(200);
+  nodes.sendTo("first");
+  expect((await fetch(`${nodes.url}/mcp`, { method: "DELETE", headers })).status).toBe(200);
+  clock.advance(60_000);
+  nodes.sendTo("second");
+  const late = await old.ask("tools/call", use(tagOrder(0.1)), 1);
+  expect([late.status, await spent()]).toEqual([404, tagMicros]);
+  expect(await listening.text()).not.toContain("data: {");
+});
+
 describe("what a session asks for again under the id of an earlier request", () => {
   test.each([
     ["a use", use(tagOrder(0.1)), tagMicros],

@@ -32,8 +32,8 @@ export interface SignInRecords {
   /** True for the first use, whose time stands; of two at once one is the first. */
   readonly consume: (kind: string, idHash: Uint8Array, nowMs: number) => Promise<boolean>;
   readonly remove: (kind: string, idHash: Uint8Array) => Promise<void>;
-  /** Lets a record live longer, because it turned out to be used. */
-  readonly extend: (kind: string, idHash: Uint8Array, expiresAtMs: number) => Promise<void>;
+  /** Lets a record live longer, because it turned out to be used. False when there is none. */
+  readonly extend: (kind: string, idHash: Uint8Array, expiresAtMs: number) => Promise<boolean>;
   /** Forgets the oldest of a kind that were never consumed, so that no more than `most` are left. */
   readonly keepUnused: (kind: string, most: number) => Promise<void>;
 }

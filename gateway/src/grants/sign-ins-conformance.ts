@@ -63,10 +63,17 @@ export function signInsConformance(openStore: OpenStore): void {
 
   promise("a record lives longer when it is extended, and never shorter", async (books) => {
     await book(books).put(record("a"), middayMs);
-    await book(books).extend("RefreshToken", bytes("a"), middayMs + 90_000);
-    await book(books).extend("RefreshToken", bytes("a"), middayMs + 1);
+    expect(await book(books).extend("RefreshToken", bytes("a"), middayMs + 90_000)).toBe(true);
+    expect(await book(books).extend("RefreshToken", bytes("a"), middayMs + 1)).toBe(true);
     expect(await find(books, "a", middayMs + 89_999)).toBeDefined();
     expect(await find(books, "a", middayMs + 90_000)).toBeUndefined();
+  });
+
+  promise("a record that was removed is not brought back by extending it", async (books) => {
+    await book(books).put(record("a"), middayMs);
+    await book(books).remove("RefreshToken", bytes("a"));
+    expect(await book(books).extend("RefreshToken", bytes("a"), middayMs + 90_000)).toBe(false);
+    expect(await find(books, "a")).toBeUndefined();
   });
 
   promise("of many who use a record at once, one is the first, and its time stands", async (books) => {

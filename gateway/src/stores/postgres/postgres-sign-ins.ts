@@ -14,7 +14,7 @@ export function createPostgresSignIns(db: Database): SignInRecords {
       db.write(async (query) => (await query(sql.consume, [nowMs, kind, idHash])).length > 0),
     remove: (kind, idHash) => db.write(async (query) => void (await query(sql.remove, [kind, idHash]))),
     extend: (kind, idHash, expiresAtMs) =>
-      db.write(async (query) => void (await query(sql.extend, [expiresAtMs, kind, idHash]))),
+      db.write(async (query) => (await query(sql.extend, [expiresAtMs, kind, idHash])).length > 0),
     keepUnused: (kind, most) => db.write(async (query) => void (await query(sql.keepUnused, [kind, most]))),
   };
 }
@@ -48,7 +48,7 @@ const sql = {
             WHERE kind = $2 AND id_hash = $3 AND consumed_at_ms IS NULL RETURNING kind`,
   remove: "DELETE FROM sign_in_record WHERE kind = $1 AND id_hash = $2",
   extend: `UPDATE sign_in_record SET expires_at_ms = greatest(expires_at_ms, $1)
-           WHERE kind = $2 AND id_hash = $3`,
+           WHERE kind = $2 AND id_hash = $3 RETURNING 1`,
   // What somebody else has in hand is being used, or forgotten already.
   keepUnused: `
     WITH surplus AS MATERIALIZED (

@@ -29,7 +29,8 @@ export function createSqliteSignIns(db: Database, commits: GroupCommit): SignInR
     },
     consume: (kind, idHash, nowMs) => commits.run(() => sql.consume.run(nowMs, kind, idHash).changes > 0),
     remove: (kind, idHash) => commits.run(() => void sql.remove.run(kind, idHash)),
-    extend: (kind, idHash, expiresAtMs) => commits.run(() => void sql.extend.run(expiresAtMs, kind, idHash)),
+    extend: (kind, idHash, expiresAtMs) =>
+      commits.run(() => sql.extend.run(expiresAtMs, kind, idHash).changes > 0),
     keepUnused: (kind, most) => commits.run(() => void sql.keepUnused.run(kind, most)),
   };
 }

@@ -9,7 +9,7 @@ export interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly running: RunningRequests;
   usedAtMs: number;
-  /** When the store last heard that it is used. */
+  /** When the store last heard that it is used. Never again, of one that it does not know. */
   extendedAtMs: number;
 }
 
@@ -19,6 +19,8 @@ export interface OpenSessions {
   readonly find: (id: string) => Session | undefined;
   readonly add: (id: string, session: Session) => void;
   readonly remove: (id: string) => void;
+  /** Gives up what is in memory, its streams included; the record of a session lives on, since it may be used elsewhere. */
+  readonly drop: (id: string) => void;
   /** Ends the streams on which clients only listen; what they asked for goes on. */
   readonly endListening: () => void;
   /**
@@ -49,7 +51,6 @@ const bounds = [
 export function createOpenSessions({ monotonicMs, onEnded }: Parts): OpenSessions {
   const sessions = new Map<string, Session>();
 
-  /** Gives up what is in memory; the record of a session lives on, since it may be used elsewhere. */
   const drop = (id: string): void => {
     const session = sessions.get(id);
     sessions.delete(id);
@@ -73,6 +74,7 @@ export function createOpenSessions({ monotonicMs, onEnded }: Parts): OpenSession
     },
     add: (id, session) => void sessions.set(id, session),
     remove: (id) => void sessions.delete(id),
+    drop,
     endListening: () => {
       for (const { transport } of sessions.values()) transport.closeStandaloneSSEStream();
     },

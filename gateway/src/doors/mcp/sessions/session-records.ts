@@ -11,10 +11,11 @@ export type Introduction = InitializeRequest["params"];
  * Nobody but the one who opened it finds it.
  */
 export interface SessionRecords {
-  readonly keep: (session: KeptSession) => Promise<void>;
+  /** False when the grant that it would end with has ended. */
+  readonly keep: (session: KeptSession) => Promise<boolean>;
   readonly find: (session: NamedSession) => Promise<Introduction | undefined>;
-  /** Lets it live on from now, because it is used. */
-  readonly extend: (id: string) => Promise<void>;
+  /** Lets it live on from now, because it is used. False when it has ended. */
+  readonly extend: (id: string) => Promise<boolean>;
   readonly forget: (id: string) => Promise<void>;
 }
 
@@ -41,7 +42,10 @@ interface Parts {
  * open over a weekend.
  */
 const sessionLifeMs = 7 * 24 * 60 * 60_000;
-/** How often its use is written down: a process that has to find it may miss the last uses by this much. */
+/**
+ * How often its use is written down: a process that has to find it may miss the last uses by this much, and one that knows it
+ * hears so much later that it was ended at another.
+ */
 export const extendEveryMs = 60_000;
 
 const kind = "AgentSession";
@@ -57,7 +61,7 @@ export function createSessionRecords({ records, secrets, randomBytes, wallMs }: 
       const idHash = secrets.hashKey(id);
       const sealed = sealing.seal(JSON.stringify(introduction), placeOf(idHash, principal));
       const unused = { scope: undefined, audience: undefined };
-      await records.put({ kind, idHash, grantId, ...unused, sealed, expiresAtMs: livesUntilMs() }, wallMs());
+      return records.put({ kind, idHash, grantId, ...unused, sealed, expiresAtMs: livesUntilMs() }, wallMs());
     },
     find: async ({ id, principal }) => {
       const idHash = secrets.hashKey(id);

@@ -41,8 +41,11 @@ const introductionCharactersMax = 16 * 1024;
 
 export function createSessions({ createServer, newSessionId, records, monotonicMs, log }: Parts): Sessions {
   /** A session whose record cannot be written is a session of this process alone; its client need not care. */
-  const orTell = (writing: Promise<void>): Promise<void> =>
-    writing.catch((error: unknown) => log.warn("an agent's session could not be kept", describeError(error)));
+  const orTell = <Told>(writing: Promise<Told>): Promise<Told | undefined> =>
+    writing.catch((error: unknown) => {
+      log.warn("an agent's session could not be kept", describeError(error));
+      return undefined;
+    });
 
   const sessions = createOpenSessions({ monotonicMs, onEnded: (id) => orTell(records.forget(id)) });
   /** Sessions that are being reopened, so that two requests at once come to the same one. */
@@ -86,7 +89,7 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
         );
         return () => {
           endProgress();
-          noteUse(id, session);
+          noteUse(id, session).catch(() => {});
         };
       }),
       usedAtMs: nowMs,
@@ -107,7 +110,9 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
       const principal = introduced.clientId;
       const grantId = callerOf(introduced).grant?.id;
       // Before the client hears of it: its next request may come to another process.
-      await orTell(records.keep({ id, principal, grantId, introduction }));
+      const isKept = await orTell(records.keep({ id, principal, grantId, introduction }));
+      const session = sessions.find(id);
+      if (session && isKept !== true) session.extendedAtMs = Number.POSITIVE_INFINITY;
     }
     return opened.response;
   };
@@ -119,15 +124,13 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
     introduced: AuthInfo,
   ): Promise<Session | "no_room" | undefined> => {
     const introduction = await records.find({ id, principal: introduced.clientId });
-    if (!introduction) return undefined;
+    // Its use here is news to the store. One that is being ended, so that another has room, must take no room again.
+    if (!introduction || (await orTell(records.extend(id))) === false) return undefined;
     const request = new Request(url, { method: "POST", headers: asClientsSend });
     const opened = await initialize(request, introduced, initializeRequest(introduction), id);
     if (opened === "no_room") return opened;
     await opened.response.text();
-    const session = sessions.find(id);
-    // Its use here is news to the store.
-    if (session) session.extendedAtMs = Number.NEGATIVE_INFINITY;
-    return session;
+    return sessions.find(id);
   };
 
   const find = async (
@@ -146,11 +149,14 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
     return opening;
   };
 
-  const noteUse = (id: string, session: Session): void => {
+  /** False when it was ended at another process, with which it ends here too. */
+  const noteUse = async (id: string, session: Session): Promise<boolean> => {
     session.usedAtMs = monotonicMs();
-    if (session.usedAtMs - session.extendedAtMs < extendEveryMs) return;
+    if (session.usedAtMs - session.extendedAtMs < extendEveryMs) return true;
     session.extendedAtMs = session.usedAtMs;
-    orTell(records.extend(id)).catch(() => {});
+    const hasEnded = (await orTell(records.extend(id))) === false;
+    if (hasEnded) sessions.drop(id);
+    return !hasEnded;
   };
 
   return {
@@ -164,9 +170,8 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
         return isInitializeRequest(body) ? open(request, body, introduced) : wronglyIntroduced(body);
       }
       const session = await find(id, request.url, introduced);
-      if (!session) return protocolError(404, -32001, "Session not found");
       if (session === "no_room") return noRoom();
-      noteUse(id, session);
+      if (!session || !(await noteUse(id, session))) return protocolError(404, -32001, "Session not found");
       const { transport, running } = session;
       const response = await running.answer(body, () =>
         transport.handleRequest(request, {
