@@ -71,6 +71,13 @@ export const mutants = [
     tests: ["test/agents/agent-repeats.test.ts"],
   },
   {
+    name: "sessions that left memory fill the store without end",
+    file: "gateway/src/doors/mcp/sessions/open-sessions.ts",
+    find: "const own = [...left, ...sessions].filter(",
+    replace: "const own = [...sessions].filter(",
+    tests: ["gateway/src/doors/mcp/sessions/open-sessions.test.ts"],
+  },
+  {
     name: "a session is told for ten minutes that it cannot pay, whatever is paid in",
     file: "gateway/src/doors/mcp/sessions/answer-memory.ts",
     find: "if (leftNothing(answered)) {",
@@ -418,7 +425,7 @@ export const mutants = [
   {
     name: "a session ends for another one in the middle of its call",
     file: "gateway/src/doors/mcp/sessions/open-sessions.ts",
-    find: ".filter(([, session]) => isIdle(session))",
+    find: ".filter(([id]) => mayEnd(id))",
     replace: "",
     tests: ["test/agents/agent-sessions.test.ts"],
   },

@@ -1,10 +1,14 @@
 import type { McpServer, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import type { RunningRequests } from "./running-requests.ts";
+import { sessionLifeMs } from "./session-records.ts";
 
-export interface Session {
+interface Owner {
   /** Who opened it; for anybody else it does not exist. */
   readonly principal: string;
   readonly accountId: string;
+}
+
+export interface Session extends Owner {
   readonly server: McpServer;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly running: RunningRequests;
@@ -28,7 +32,7 @@ export interface OpenSessions {
    * has been idle longest ends, which is kept when the promise is. Undefined when there is no room: all of theirs are
    * busy, or there are too many in all.
    */
-  readonly makeRoom: (owner: Pick<Session, "principal" | "accountId">) => Promise<unknown> | undefined;
+  readonly makeRoom: (id: string, owner: Owner) => Promise<unknown> | undefined;
 }
 
 interface Parts {
@@ -41,6 +45,8 @@ const sweepEveryMs = 60_000;
 /** One that nobody used for so long is opened again from its record when it is. */
 const inMemoryMs = 30 * 60_000;
 const sessionsMax = 5_000;
+/** Those that left memory are counted, so that nobody fills the store with their records; beyond so many, the oldest are not. */
+const leftMax = 20_000;
 const bounds = [
   // One client needs one; a client that opens them without end only displaces its own.
   { whose: "principal", most: 50 },
@@ -50,6 +56,8 @@ const bounds = [
 
 export function createOpenSessions({ monotonicMs, onEnded }: Parts): OpenSessions {
   const sessions = new Map<string, Session>();
+  /** Whose the sessions are that left memory and live on in the store, those that left first first. */
+  const left = new Map<string, Owner & { readonly usedAtMs: number }>();
 
   const drop = (id: string): void => {
     const session = sessions.get(id);
@@ -57,10 +65,22 @@ export function createOpenSessions({ monotonicMs, onEnded }: Parts): OpenSession
     session?.server.close().catch(() => {});
   };
   const isIdle = ({ running }: Session): boolean => running.count() === 0;
+  const mayEnd = (id: string): boolean => {
+    const session = sessions.get(id);
+    return session === undefined || isIdle(session);
+  };
   const isUnused = (session: Session): boolean =>
     isIdle(session) && monotonicMs() - session.usedAtMs > inMemoryMs;
+  const leave = (id: string, { principal, accountId, usedAtMs }: Session): void => {
+    drop(id);
+    left.set(id, { principal, accountId, usedAtMs });
+    for (const [oldest, { usedAtMs: atMs }] of left) {
+      if (left.size <= leftMax && monotonicMs() - atMs <= sessionLifeMs) break;
+      left.delete(oldest);
+    }
+  };
   const sweeper = setInterval(() => {
-    for (const [id, session] of sessions) if (isUnused(session)) drop(id);
+    for (const [id, session] of sessions) if (isUnused(session)) leave(id, session);
   }, sweepEveryMs);
   sweeper.unref();
 
@@ -69,7 +89,7 @@ export function createOpenSessions({ monotonicMs, onEnded }: Parts): OpenSession
     find: (id) => {
       const session = sessions.get(id);
       if (!session || !isUnused(session)) return session;
-      drop(id);
+      leave(id, session);
       return undefined;
     },
     add: (id, session) => void sessions.set(id, session),
@@ -78,21 +98,23 @@ export function createOpenSessions({ monotonicMs, onEnded }: Parts): OpenSession
     endListening: () => {
       for (const { transport } of sessions.values()) transport.closeStandaloneSSEStream();
     },
-    makeRoom: (owner) => {
+    makeRoom: (newcomer, owner) => {
+      // One that comes back does not count twice, and does not give way to itself.
+      left.delete(newcomer);
       const ended: string[] = [];
       for (const { whose, most } of bounds) {
-        const own = [...sessions].filter(
+        const own = [...left, ...sessions].filter(
           ([id, session]) => session[whose] === owner[whose] && !ended.includes(id),
         );
         if (own.length < most) continue;
-        const [oldest] = own
-          .filter(([, session]) => isIdle(session))
-          .toSorted(([, a], [, b]) => a.usedAtMs - b.usedAtMs);
+        const [oldest] = own.filter(([id]) => mayEnd(id)).toSorted(([, a], [, b]) => a.usedAtMs - b.usedAtMs);
         if (!oldest) return undefined;
         ended.push(oldest[0]);
       }
-      if (sessions.size - ended.length >= sessionsMax) return undefined;
-      for (const id of ended) drop(id);
+      const dropped = ended.filter((id) => sessions.has(id));
+      if (sessions.size - dropped.length >= sessionsMax) return undefined;
+      for (const id of ended) left.delete(id);
+      for (const id of dropped) drop(id);
       return Promise.all(ended.map(onEnded));
     },
   };

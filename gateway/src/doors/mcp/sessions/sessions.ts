@@ -59,7 +59,7 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
     id: string,
   ): Promise<{ readonly response: Response; readonly isOpen: boolean } | "no_room"> => {
     const owner = { principal: introduced.clientId, accountId: callerOf(introduced).accountId };
-    const othersEnded = sessions.makeRoom(owner);
+    const othersEnded = sessions.makeRoom(id, owner);
     if (!othersEnded) return "no_room";
     const { running, server, transport } = add(id, owner);
     try {

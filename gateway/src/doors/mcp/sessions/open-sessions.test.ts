@@ -1,0 +1,57 @@
+import { describe, expect, test } from "bun:test";
+import { McpServer, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+import { createOpenSessions } from "./open-sessions.ts";
+import { createRunningRequests } from "./running-requests.ts";
+
+const halfHourMs = 30 * 60_000;
+const owner = { principal: "key", accountId: "account" };
+
+function open() {
+  let nowMs = 0;
+  const ended: string[] = [];
+  const sessions = createOpenSessions({
+    monotonicMs: () => nowMs,
+    onEnded: (id) => Promise.resolve(void ended.push(id)),
+  });
+  const add = (id: string): void => {
+    expect(sessions.makeRoom(id, owner)).toBeDefined();
+    sessions.add(id, {
+      ...owner,
+      server: new McpServer({ name: "test", version: "0" }),
+      transport: new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => id }),
+      running: createRunningRequests(() => () => {}),
+      usedAtMs: nowMs,
+      extendedAtMs: nowMs,
+    });
+  };
+  const leaveAll = (ids: readonly string[]): void => {
+    nowMs += halfHourMs + 1;
+    for (const id of ids) expect(sessions.find(id)).toBeUndefined();
+  };
+  return { sessions, ended, add, leaveAll };
+}
+
+const named = (count: number): string[] => Array.from({ length: count }, (_, n) => `s${n}`);
+
+describe("sessions that left memory", () => {
+  test("count on, so that one too many ends the one that was idle longest", () => {
+    const { sessions, ended, add, leaveAll } = open();
+    const ids = named(50);
+    for (const id of ids) add(id);
+    leaveAll(ids);
+    expect([sessions.count(), ended]).toEqual([0, []]);
+    add("new");
+    expect([sessions.count(), ended]).toEqual([1, ["s0"]]);
+    add("newer");
+    expect([sessions.count(), ended]).toEqual([2, ["s0", "s1"]]);
+  });
+
+  test("take no second place when they come back, and do not give way to themselves", () => {
+    const { sessions, ended, add, leaveAll } = open();
+    const ids = named(50);
+    for (const id of ids) add(id);
+    leaveAll(ids);
+    for (const id of ids) add(id);
+    expect([sessions.count(), ended]).toEqual([50, []]);
+  });
+});
