@@ -1,30 +1,20 @@
 // A call that may or may not have been made: the books are asked, and money is spent once.
 
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   billedGet,
   billedPost,
-  endOf,
   fine,
   freeGet,
-  openScriptedGateway,
   receipt,
   refused,
-  type Script,
   type Scripted,
-  type ScriptedGateway,
 } from "../scripted-gateway.ts";
-import type { TollgateError } from "./errors.ts";
+import { useScriptedGateway } from "../use-scripted-gateway.ts";
 import { readWhole, sendCall } from "./send-call.ts";
-import type { OutgoingCall } from "./transport.ts";
 
-let gateway: ScriptedGateway;
-afterEach(() => gateway.close());
-
-const run = async (script: Script, call: OutgoingCall): Promise<TollgateError | "answered"> => {
-  gateway = await openScriptedGateway(script);
-  return endOf(call, gateway.transport);
-};
+const scripted = useScriptedGateway();
+const { run } = scripted;
 
 /** The books know of no such call, so many times. */
 const unheard = (times: number): undefined[] => Array.from({ length: times }, () => undefined);
@@ -43,14 +33,16 @@ describe("a transient failure", () => {
   for (const answer of trouble) {
     test(`of a free call is repeated: ${nameOf(answer)}`, async () => {
       expect(await run({ answers: [answer, answer, fine] }, freeGet)).toBe("answered");
-      expect(gateway.waitsMs).toEqual([500, 1_000]);
-      expect(gateway.lookUps).toEqual([]);
+      expect(scripted.gateway.waitsMs).toEqual([500, 1_000]);
+      expect(scripted.gateway.lookUps).toEqual([]);
     });
 
     test(`of a billed call is repeated under its key only when the books know of no such call: ${nameOf(answer)}`, async () => {
       expect(await run({ answers: [answer, fine] }, billedPost("mine"))).toBe("answered");
-      expect(gateway.calls.map((call) => call.idempotencyKey)).toEqual(["mine", "mine"]);
-      expect(gateway.lookUps.map((asked) => asked.path)).toEqual(["/v1/requests?idempotency_key=mine"]);
+      expect(scripted.gateway.calls.map((call) => call.idempotencyKey)).toEqual(["mine", "mine"]);
+      expect(scripted.gateway.lookUps.map((asked) => asked.path)).toEqual([
+        "/v1/requests?idempotency_key=mine",
+      ]);
     });
 
     test(`of a billed call that was charged is never repeated: ${nameOf(answer)}`, async () => {
@@ -62,13 +54,13 @@ describe("a transient failure", () => {
         requestId: "req_1",
         idempotencyKey: "mine",
       });
-      expect(gateway.calls).toHaveLength(1);
+      expect(scripted.gateway.calls).toHaveLength(1);
     });
 
     test(`of a billed call that ended unpaid is reported, not repeated: ${nameOf(answer)}`, async () => {
       const error = await run({ answers: [answer], receipts: [receipt("released", 0)] }, billedPost("mine"));
       expect(error).toMatchObject({ moneyMoved: "no", chargedMicrosUsd: 0 });
-      expect(gateway.calls).toHaveLength(1);
+      expect(scripted.gateway.calls).toHaveLength(1);
     });
   }
 
@@ -83,7 +75,7 @@ describe("a transient failure", () => {
         attempts: 1,
       });
       expect(String(error)).toContain("nothing was charged");
-      await gateway.close();
+      await scripted.gateway.close();
     }
     const late = await run({ answers: ["gone"], receipts: [...unheard(5), free] }, billedPost("mine"));
     expect(late).toMatchObject({ kind: "answer_lost", moneyMoved: "no", chargedMicrosUsd: 0, attempts: 5 });
@@ -93,14 +85,14 @@ describe("a transient failure", () => {
     const receipts = [receipt("dispatched", 0), receipt("dispatched", 0), receipt("settled", 9)];
     const error = await run({ answers: ["cut"], receipts }, billedPost("mine"));
     expect(error).toMatchObject({ kind: "answer_lost", moneyMoved: "yes", chargedMicrosUsd: 9 });
-    expect(gateway.lookUps).toHaveLength(3);
-    expect(gateway.waitsMs).toEqual([500, 1_000]);
+    expect(scripted.gateway.lookUps).toHaveLength(3);
+    expect(scripted.gateway.waitsMs).toEqual([500, 1_000]);
   });
 
   test("of a billed call that runs on and on is reported as unknown, not as unpaid", async () => {
     const error = await run({ answers: ["cut"], receipts: [receipt("dispatched", 0)] }, billedPost("mine"));
     expect(error).toMatchObject({ moneyMoved: "unknown", chargedMicrosUsd: undefined, attempts: 1 });
-    expect(gateway.lookUps).toHaveLength(30);
+    expect(scripted.gateway.lookUps).toHaveLength(30);
   });
 
   test("stays in doubt when a later attempt is refused for longer than the caller waits", async () => {
@@ -115,22 +107,22 @@ describe("a transient failure", () => {
     const free = receipt("settled", 0, "succeeded");
     for (const made of [receipt("settled", 3), free, receipt("dispatched", 0)]) {
       expect(await run({ answers, receipts: [made] }, create)).toBe("answered");
-      expect(gateway.calls.map((call) => call.idempotencyKey)).toEqual(["task", "task"]);
-      await gateway.close();
+      expect(scripted.gateway.calls.map((call) => call.idempotencyKey)).toEqual(["task", "task"]);
+      await scripted.gateway.close();
     }
   });
 
   test("of a billed GET without a trace is not repeated, and is reported as unknown", async () => {
     const error = await run({ answers: ["gone"] }, billedGet);
     expect(error).toMatchObject({ kind: "connection", moneyMoved: "unknown", attempts: 1 });
-    expect(gateway.calls).toHaveLength(1);
+    expect(scripted.gateway.calls).toHaveLength(1);
   });
 
   test("that kept the request from leaving is repeated, and costs nothing for sure", async () => {
     for (const call of [billedPost("k"), billedGet, freeGet]) {
-      gateway = await openScriptedGateway({ answers: [] });
-      await gateway.close();
-      const { transport } = gateway;
+      await scripted.open({ answers: [] });
+      await scripted.gateway.close();
+      const { transport } = scripted.gateway;
       const failed = sendCall(call, transport, readWhole);
       expect(await failed.catch((error: unknown) => error)).toMatchObject({
         kind: "connection",
@@ -138,7 +130,7 @@ describe("a transient failure", () => {
         chargedMicrosUsd: 0,
         attempts: 5,
       });
-      expect(gateway.waitsMs).toEqual([500, 1_000, 2_000, 4_000]);
+      expect(scripted.gateway.waitsMs).toEqual([500, 1_000, 2_000, 4_000]);
     }
   });
 
@@ -152,22 +144,22 @@ describe("a transient failure", () => {
       const receipts = [...unheard(5), last];
       const error = await run({ answers: ["gone"], receipts }, billedPost("k"));
       expect(error).toMatchObject({ ...expected, attempts: 5 });
-      expect(gateway.calls).toHaveLength(5);
-      expect(new Set(gateway.calls.map((call) => call.idempotencyKey))).toEqual(new Set(["k"]));
-      await gateway.close();
+      expect(scripted.gateway.calls).toHaveLength(5);
+      expect(new Set(scripted.gateway.calls.map((call) => call.idempotencyKey))).toEqual(new Set(["k"]));
+      await scripted.gateway.close();
     }
   });
 
   test("of a billed call is not repeated while the books cannot be asked", async () => {
     const error = await run({ answers: ["gone"], receipts: ["gone"] }, billedPost("k"));
     expect(error).toMatchObject({ kind: "connection", moneyMoved: "unknown", attempts: 1 });
-    expect(gateway.calls).toHaveLength(1);
-    expect(gateway.lookUps).toHaveLength(5);
+    expect(scripted.gateway.calls).toHaveLength(1);
+    expect(scripted.gateway.lookUps).toHaveLength(5);
   });
 
   test("counts an attempt without an answer in time as one without an answer", async () => {
-    gateway = await openScriptedGateway({ answers: ["never", fine] });
-    const transport = { ...gateway.transport, attemptTimeoutMs: 1_000 };
+    await scripted.open({ answers: ["never", fine] });
+    const transport = { ...scripted.gateway.transport, attemptTimeoutMs: 1_000 };
     const sent = await sendCall(billedPost("k"), transport, readWhole);
     expect(sent.attempts).toBe(2);
   });
@@ -176,10 +168,10 @@ describe("a transient failure", () => {
     const answers = [refused(502, "provider_request_failed"), fine];
     const failed = await run({ answers, receipts: [receipt("released", 0, "failed")] }, billedGet);
     expect(failed).toBe("answered");
-    expect(gateway.lookUps.map((asked) => asked.path)).toEqual(["/v1/requests/req_1"]);
-    await gateway.close();
+    expect(scripted.gateway.lookUps.map((asked) => asked.path)).toEqual(["/v1/requests/req_1"]);
+    await scripted.gateway.close();
     const doubtful = await run({ answers, receipts: [receipt("released", 0, "unknown")] }, billedGet);
     expect(doubtful).toMatchObject({ kind: "unavailable", moneyMoved: "no", attempts: 1 });
-    expect(gateway.calls).toHaveLength(1);
+    expect(scripted.gateway.calls).toHaveLength(1);
   });
 });

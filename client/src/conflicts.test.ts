@@ -1,25 +1,11 @@
 // A call whose idempotency key was used before.
 
-import { afterEach, describe, expect, test } from "bun:test";
-import {
-  billedPost,
-  endOf,
-  openScriptedGateway,
-  receipt,
-  type Script,
-  type Scripted,
-  type ScriptedGateway,
-} from "../scripted-gateway.ts";
-import type { TollgateError } from "./errors.ts";
-import type { OutgoingCall } from "./transport.ts";
+import { describe, expect, test } from "bun:test";
+import { billedPost, receipt, type Scripted } from "../scripted-gateway.ts";
+import { useScriptedGateway } from "../use-scripted-gateway.ts";
 
-let gateway: ScriptedGateway;
-afterEach(() => gateway.close());
-
-const run = async (script: Script, call: OutgoingCall): Promise<TollgateError | "answered"> => {
-  gateway = await openScriptedGateway(script);
-  return endOf(call, gateway.transport);
-};
+const scripted = useScriptedGateway();
+const { run } = scripted;
 
 describe("a conflict", () => {
   const conflict = (code: string, original: object): Scripted => ({
@@ -31,8 +17,8 @@ describe("a conflict", () => {
     const running = conflict("request_in_progress", {});
     const error = await run({ answers: [running], receipts: [receipt("settled", 4)] }, billedPost("k"));
     expect(error).toMatchObject({ kind: "answer_lost", chargedMicrosUsd: 4 });
-    expect(gateway.calls).toHaveLength(1);
-    await gateway.close();
+    expect(scripted.gateway.calls).toHaveLength(1);
+    await scripted.gateway.close();
     const free = receipt("settled", 0, "succeeded");
     const unpaid = await run({ answers: [running], receipts: [free] }, billedPost("k"));
     expect(unpaid).toMatchObject({ kind: "answer_lost", moneyMoved: "no", chargedMicrosUsd: 0 });
@@ -61,7 +47,7 @@ describe("a conflict", () => {
       attempts: 2,
     });
     expect(String(lost)).toContain("nothing was charged");
-    await gateway.close();
+    await scripted.gateway.close();
     // Somebody else had the key.
     const taken = await run({ answers: [completed] }, free);
     expect(taken).toMatchObject({ kind: "conflict", requestId: "req_first", moneyMoved: "no", attempts: 1 });
@@ -78,7 +64,7 @@ describe("a conflict", () => {
     const answers = [conflict("outcome_unknown", {})];
     const error = await run({ answers }, { ...billedPost("k"), billed: false });
     expect(error).toMatchObject({ kind: "conflict", moneyMoved: "no", chargedMicrosUsd: 0 });
-    expect(gateway.lookUps).toEqual([]);
+    expect(scripted.gateway.lookUps).toEqual([]);
   });
 
   test("whose outcome nobody knows stays unknown, unless the books have closed it", async () => {
@@ -86,7 +72,7 @@ describe("a conflict", () => {
     const receipts = [receipt("unknown", 0)];
     const open = await run({ answers, receipts }, billedPost("k"));
     expect(open).toMatchObject({ kind: "conflict", moneyMoved: "unknown" });
-    await gateway.close();
+    await scripted.gateway.close();
     const closed = await run({ answers, receipts: [receipt("released", 0)] }, billedPost("k"));
     expect(closed).toMatchObject({ kind: "conflict", moneyMoved: "no", chargedMicrosUsd: 0 });
   });

@@ -1,21 +1,9 @@
-import { afterEach, describe, expect, test } from "bun:test";
-import {
-  endOf,
-  freeGet,
-  openScriptedGateway,
-  type Script,
-  type ScriptedGateway,
-} from "../scripted-gateway.ts";
-import type { TollgateError } from "./errors.ts";
-import type { OutgoingCall } from "./transport.ts";
+import { describe, expect, test } from "bun:test";
+import { freeGet } from "../scripted-gateway.ts";
+import { useScriptedGateway } from "../use-scripted-gateway.ts";
 
-let gateway: ScriptedGateway;
-afterEach(() => gateway.close());
-
-const run = async (script: Script, call: OutgoingCall): Promise<TollgateError | "answered"> => {
-  gateway = await openScriptedGateway(script);
-  return endOf(call, gateway.transport);
-};
+const scripted = useScriptedGateway();
+const { run } = scripted;
 
 test("an answer is read by its content type, never on hope", async () => {
   const html = { "content-type": "text/html" };
@@ -27,7 +15,7 @@ describe("a refusal without a message that can be found", () => {
   const said = async (body: unknown, contentType = "application/json"): Promise<string> => {
     const headers = { "content-type": contentType };
     const error = await run({ answers: [{ status: 422, body, headers }] }, freeGet);
-    await gateway.close();
+    await scripted.gateway.close();
     return error === "answered" ? error : error.message;
   };
 

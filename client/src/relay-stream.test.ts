@@ -1,22 +1,10 @@
-import { afterEach, describe, expect, test } from "bun:test";
-import {
-  clientOf,
-  errorOf,
-  openScriptedGateway,
-  receipt,
-  type Script,
-  type Scripted,
-  type ScriptedGateway,
-} from "../scripted-gateway.ts";
-import { createClient, type Client } from "./client.ts";
+import { describe, expect, test } from "bun:test";
+import { errorOf, receipt, type Scripted } from "../scripted-gateway.ts";
+import { useScriptedGateway } from "../use-scripted-gateway.ts";
+import { createClient } from "./client.ts";
 
-let gateway: ScriptedGateway;
-afterEach(() => gateway.close());
-
-async function open(script: Script): Promise<Client> {
-  gateway = await openScriptedGateway(script);
-  return clientOf(gateway);
-}
+const scripted = useScriptedGateway();
+const { openClient } = scripted;
 
 const events = (text: string): Scripted => ({
   status: 200,
@@ -30,19 +18,19 @@ describe("a stream", () => {
   const closing = ': tollgate {"request_id":"req_1","cost_micros_usd":12}\n\n';
 
   test("brings its events, then its cost", async () => {
-    const client = await open({ answers: [events(two + closing)] });
+    const client = await openClient({ answers: [events(two + closing)] });
     const stream = await client.stream("chat.completions.create", chat);
     const seen: string[] = [];
     for await (const { data } of stream) seen.push(data);
     expect(seen).toEqual(["1", "2"]);
     expect(await stream.end()).toEqual({ costMicrosUsd: 12 });
-    expect(JSON.parse(gateway.calls[0]?.body ?? "")).toEqual({ ...chat, stream: true });
-    expect(gateway.lookUps).toEqual([]);
+    expect(JSON.parse(scripted.gateway.calls[0]?.body ?? "")).toEqual({ ...chat, stream: true });
+    expect(scripted.gateway.lookUps).toEqual([]);
   });
 
   test("without a closing comment, or left early, learns its cost from the books", async () => {
     const receipts = [receipt("dispatched", 0), receipt("settled", 7)];
-    const client = await open({ answers: [events(two)], receipts });
+    const client = await openClient({ answers: [events(two)], receipts });
     const whole = await client.stream("chat.completions.create", chat);
     for await (const _event of whole);
     expect(await whole.end()).toEqual({ costMicrosUsd: 7 });
@@ -59,8 +47,8 @@ describe("a stream", () => {
       },
     });
     const headers = { "content-type": "text/event-stream", "x-request-id": "req_1" };
-    await open({ answers: [], receipts: [receipt("settled", 7)] });
-    const { baseUrl, apiKey, fetch: ask, clock, random } = gateway.transport;
+    await openClient({ answers: [], receipts: [receipt("settled", 7)] });
+    const { baseUrl, apiKey, fetch: ask, clock, random } = scripted.gateway.transport;
     const answer = (url: string, init: RequestInit): Promise<Response> =>
       url.endsWith("/chat/completions") ? Promise.resolve(new Response(body, { headers })) : ask(url, init);
     const unread = createClient({ baseUrl, apiKey, clock, random, fetch: answer });
@@ -70,7 +58,7 @@ describe("a stream", () => {
 
   test("that is cut says what it cost, and is not begun again", async () => {
     const headers = { "content-type": "text/event-stream", "content-length": "1000" };
-    const client = await open({
+    const client = await openClient({
       answers: [{ status: 200, body: two, headers }],
       receipts: [receipt("settled", 3)],
     });
@@ -79,11 +67,11 @@ describe("a stream", () => {
     const cut = (async () => {
       for await (const _event of stream);
     })();
-    setTimeout(() => gateway.cutAll(), 50);
+    setTimeout(() => scripted.gateway.cutAll(), 50);
     const error = await errorOf(cut);
     expect(error).toMatchObject({ kind: "connection", moneyMoved: "yes", chargedMicrosUsd: 3 });
     expect(await errorOf(stream.end())).toBe(error);
-    expect(gateway.calls).toHaveLength(1);
+    expect(scripted.gateway.calls).toHaveLength(1);
   });
 
   const broken: Readonly<Record<string, readonly [string, string]>> = {
@@ -102,7 +90,7 @@ describe("a stream", () => {
   };
   for (const [name, [last, code]] of Object.entries(broken)) {
     test(`that ends with ${name} hands that on, then fails and says what the part has cost`, async () => {
-      const client = await open({ answers: [events(two + last + closing)] });
+      const client = await openClient({ answers: [events(two + last + closing)] });
       const stream = await client.stream("chat.completions.create", chat);
       const seen: string[] = [];
       const reading = (async () => {
@@ -119,14 +107,14 @@ describe("a stream", () => {
         requestId: "req_1",
       });
       expect(await errorOf(stream.end())).toBe(error);
-      expect(gateway.calls).toHaveLength(1);
+      expect(scripted.gateway.calls).toHaveLength(1);
     });
   }
 
   test("that ended with an error is no success either for who leaves it at the last event", async () => {
     const error = 'data: {"error":{"message":"It broke off."}}\n\n';
     const answers = [events(`${two}${error}data: [DONE]\n\n${closing}`)];
-    const client = await open({ answers, receipts: [receipt("settled", 12)] });
+    const client = await openClient({ answers, receipts: [receipt("settled", 12)] });
     const stream = await client.stream("chat.completions.create", chat);
     for await (const { data } of stream) if (data === "[DONE]") break;
     expect(await errorOf(stream.end())).toMatchObject({ message: "It broke off.", chargedMicrosUsd: 12 });
@@ -139,7 +127,7 @@ describe("a stream", () => {
       'data: {"error":"","choices":[{"type":"error"}]}\n\n',
       'data: "error"\n\n',
     ];
-    const client = await open({ answers: [events(spoken.join("") + closing)] });
+    const client = await openClient({ answers: [events(spoken.join("") + closing)] });
     const stream = await client.stream("chat.completions.create", chat);
     for await (const _event of stream);
     expect(await stream.end()).toEqual({ costMicrosUsd: 12 });
@@ -147,7 +135,7 @@ describe("a stream", () => {
 
   test("that its caller stops may have cost something", async () => {
     const headers = { "content-type": "text/event-stream", "content-length": "1000" };
-    const client = await open({ answers: [{ status: 200, body: two, headers }] });
+    const client = await openClient({ answers: [{ status: 200, body: two, headers }] });
     const leaving = new AbortController();
     const stream = await client.stream("chat.completions.create", chat, { signal: leaving.signal });
     const stopped = (async () => {
@@ -158,7 +146,7 @@ describe("a stream", () => {
 
   test("that is none is told as it came", async () => {
     const headers = { "x-tollgate-cost-micros-usd": "2" };
-    const client = await open({ answers: [{ status: 200, body: { whole: true }, headers }] });
+    const client = await openClient({ answers: [{ status: 200, body: { whole: true }, headers }] });
     expect(await errorOf(client.stream("chat.completions.create", chat))).toMatchObject({
       code: "not_a_stream",
       moneyMoved: "yes",
@@ -168,7 +156,7 @@ describe("a stream", () => {
   });
 
   test("that is none and broke off is looked up in the books like any answer that was lost", async () => {
-    const client = await open({ answers: ["cut"], receipts: [receipt("settled", 7)] });
+    const client = await openClient({ answers: ["cut"], receipts: [receipt("settled", 7)] });
     expect(await errorOf(client.stream("chat.completions.create", chat))).toMatchObject({
       name: "TollgateError",
       kind: "answer_lost",
@@ -179,8 +167,8 @@ describe("a stream", () => {
 
   test("that is none may not take longer than an attempt, and is left when its caller leaves", async () => {
     const half = { status: 200, body: "{", headers: { "content-length": "1000" } };
-    const client = await open({ answers: [half], receipts: [receipt("settled", 7)] });
-    const { baseUrl, apiKey, clock } = gateway.transport;
+    const client = await openClient({ answers: [half], receipts: [receipt("settled", 7)] });
+    const { baseUrl, apiKey, clock } = scripted.gateway.transport;
     const hasty = createClient({ baseUrl, apiKey, clock, attemptTimeoutMs: 100 });
     expect(await errorOf(hasty.stream("chat.completions.create", chat))).toMatchObject({
       kind: "answer_lost",
@@ -195,10 +183,10 @@ describe("a stream", () => {
 
   test("is begun under one key however often it is sent", async () => {
     const busy = { status: 429, headers: { "retry-after": "1" } };
-    const client = await open({ answers: [busy, "gone", events(two + closing)] });
+    const client = await openClient({ answers: [busy, "gone", events(two + closing)] });
     const stream = await client.stream("chat.completions.create", chat);
     expect(stream.attempts).toBe(3);
-    expect(new Set(gateway.calls.map((call) => call.idempotencyKey))).toEqual(
+    expect(new Set(scripted.gateway.calls.map((call) => call.idempotencyKey))).toEqual(
       new Set([stream.idempotencyKey]),
     );
   });

@@ -1,27 +1,19 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   billedGet,
   billedPost,
-  endOf,
   fine,
   freeGet,
-  openScriptedGateway,
   refused,
-  type Script,
   type Scripted,
   type ScriptedGateway,
 } from "../scripted-gateway.ts";
+import { useScriptedGateway } from "../use-scripted-gateway.ts";
 import type { TollgateError } from "./errors.ts";
 import { readWhole, sendCall } from "./send-call.ts";
-import type { OutgoingCall } from "./transport.ts";
 
-let gateway: ScriptedGateway;
-afterEach(() => gateway.close());
-
-const run = async (script: Script, call: OutgoingCall): Promise<TollgateError | "answered"> => {
-  gateway = await openScriptedGateway(script);
-  return endOf(call, gateway.transport);
-};
+const scripted = useScriptedGateway();
+const { run } = scripted;
 
 describe("what must change before it is asked again is never sent twice", () => {
   const never: readonly (readonly [number, string, TollgateError["kind"]])[] = [
@@ -44,9 +36,9 @@ describe("what must change before it is asked again is never sent twice", () => 
       for (const call of [billedPost("k"), billedGet, freeGet]) {
         const error = await run({ answers: [refused(status, code)] }, call);
         expect(error).toMatchObject({ kind, code, status, moneyMoved: "no", attempts: 1 });
-        expect(gateway.calls).toHaveLength(1);
-        expect(gateway.waitsMs).toEqual([]);
-        await gateway.close();
+        expect(scripted.gateway.calls).toHaveLength(1);
+        expect(scripted.gateway.waitsMs).toEqual([]);
+        await scripted.gateway.close();
       }
     });
   }
@@ -73,8 +65,8 @@ describe("what must change before it is asked again is never sent twice", () => 
         attempts: 1,
         retryAfterSeconds: 60,
       });
-      expect(gateway.waitsMs).toEqual([]);
-      await gateway.close();
+      expect(scripted.gateway.waitsMs).toEqual([]);
+      await scripted.gateway.close();
     }
   });
 });
@@ -88,10 +80,10 @@ describe("a limit is waited for", () => {
 
   test("Retry-After first, then doubling, with the same key each time", async () => {
     expect(await run({ answers: [busy, busy, busy, fine] }, billedPost("one"))).toBe("answered");
-    expect(gateway.waitsMs).toEqual([2_000, 4_000, 8_000]);
-    expect(gateway.calls.map((call) => call.idempotencyKey)).toEqual(["one", "one", "one", "one"]);
-    expect(new Set(gateway.calls.map((call) => call.body)).size).toBe(1);
-    expect(gateway.lookUps).toEqual([]);
+    expect(scripted.gateway.waitsMs).toEqual([2_000, 4_000, 8_000]);
+    expect(scripted.gateway.calls.map((call) => call.idempotencyKey)).toEqual(["one", "one", "one", "one"]);
+    expect(new Set(scripted.gateway.calls.map((call) => call.body)).size).toBe(1);
+    expect(scripted.gateway.lookUps).toEqual([]);
   });
 
   test("jitter stays within a quarter and never below Retry-After", async () => {
@@ -100,8 +92,8 @@ describe("a limit is waited for", () => {
       [() => 0.999_999, [2_500, 5_000, 10_000]],
     ] as const) {
       await run({ answers: [busy, busy, busy, fine], random }, billedPost("one"));
-      expect(gateway.waitsMs).toEqual([...expected]);
-      await gateway.close();
+      expect(scripted.gateway.waitsMs).toEqual([...expected]);
+      await scripted.gateway.close();
     }
   });
 
@@ -109,7 +101,7 @@ describe("a limit is waited for", () => {
     const slow: Scripted = { status: 429, body: {}, headers: { "retry-after": "20" } };
     const error = await run({ answers: [slow], random: () => 0.999_999 }, freeGet);
     expect(error).toMatchObject({ kind: "rate_limit", moneyMoved: "no", attempts: 5, retryAfterSeconds: 20 });
-    expect(gateway.waitsMs).toEqual([25_000, 30_000, 30_000, 30_000]);
+    expect(scripted.gateway.waitsMs).toEqual([25_000, 30_000, 30_000, 30_000]);
   });
 
   test("a wait the caller did not agree to is handed to the caller", async () => {
@@ -118,7 +110,7 @@ describe("a limit is waited for", () => {
       freeGet,
     );
     expect(error).toMatchObject({ kind: "rate_limit", retryAfterSeconds: 3600, attempts: 1 });
-    expect(gateway.waitsMs).toEqual([]);
+    expect(scripted.gateway.waitsMs).toEqual([]);
   });
 });
 
@@ -128,8 +120,8 @@ describe("a gateway whose certificate is not trusted", () => {
     sendCall(billedPost("k"), transport, readWhole).catch((error: unknown) => error);
 
   test("is asked once, and nothing is spent", async () => {
-    gateway = await openScriptedGateway({ answers: [fine] });
-    const error = await send({ ...gateway.transport, fetch: untrusted });
+    await scripted.open({ answers: [fine] });
+    const error = await send({ ...scripted.gateway.transport, fetch: untrusted });
     expect(error).toMatchObject({
       kind: "connection",
       code: "connection",
@@ -138,26 +130,26 @@ describe("a gateway whose certificate is not trusted", () => {
       attempts: 1,
     });
     expect(String(error)).toContain("CERT_HAS_EXPIRED");
-    expect(gateway.waitsMs).toEqual([]);
+    expect(scripted.gateway.waitsMs).toEqual([]);
   });
 
   test("leaves an earlier attempt that was in doubt in doubt", async () => {
-    gateway = await openScriptedGateway({ answers: ["gone"] });
-    const { fetch } = gateway.transport;
+    await scripted.open({ answers: ["gone"] });
+    const { fetch } = scripted.gateway.transport;
     let sent = 0;
     const once: typeof fetch = (url, init) => {
       if (init.method === "POST") sent++;
       return sent < 2 ? fetch(url, init) : untrusted();
     };
-    const error = await send({ ...gateway.transport, fetch: once });
+    const error = await send({ ...scripted.gateway.transport, fetch: once });
     expect(error).toMatchObject({ kind: "connection", moneyMoved: "unknown", attempts: 2 });
   });
 });
 
 describe("a caller that stops", () => {
   const stopOn = async (signal: AbortSignal, answers: readonly Scripted[]): Promise<unknown> => {
-    gateway = await openScriptedGateway({ answers });
-    const stopped = sendCall({ ...billedPost("k"), signal }, gateway.transport, readWhole);
+    await scripted.open({ answers });
+    const stopped = sendCall({ ...billedPost("k"), signal }, scripted.gateway.transport, readWhole);
     return stopped.catch((error: unknown) => error);
   };
 
@@ -169,17 +161,20 @@ describe("a caller that stops", () => {
   test("before the call began has spent nothing", async () => {
     const error = await stopOn(AbortSignal.abort(), [fine]);
     expect(error).toMatchObject({ kind: "aborted", moneyMoved: "no" });
-    expect(gateway.calls).toEqual([]);
+    expect(scripted.gateway.calls).toEqual([]);
   });
 
   test("while a limit is waited for has spent nothing", async () => {
-    gateway = await openScriptedGateway({ answers: [refused(429, "rate_limit_exceeded")] });
+    await scripted.open({ answers: [refused(429, "rate_limit_exceeded")] });
     const stop = new AbortController();
     const sleep = (): Promise<void> => {
       stop.abort();
       return Promise.reject(new Error("stopped"));
     };
-    const transport = { ...gateway.transport, clock: { ...gateway.transport.clock, sleep } };
+    const transport = {
+      ...scripted.gateway.transport,
+      clock: { ...scripted.gateway.transport.clock, sleep },
+    };
     const stopped = sendCall({ ...billedPost("k"), signal: stop.signal }, transport, readWhole);
     expect(await stopped.catch((error: unknown) => error)).toMatchObject({
       kind: "aborted",
