@@ -60,7 +60,7 @@ export const mutants = [
   {
     name: "nobody knows whose a thread is whose answer came whole",
     file: "gateway/src/upstreams/exchanges/chat-exchange.ts",
-    find: "native.keepsAnswer?.(dispatch) ? keptIdOf(json) : []",
+    find: "native.keepsAnswer?.(dispatch) ? keptIdOf(json) : nothingKept",
     replace: "native.keepsAnswer?.(dispatch) ? [] : keptIdOf(json)",
     tests: ["test/callers/kept-threads.test.ts"],
   },

@@ -15,6 +15,8 @@ import type { Exchange, VendorRequest } from "../protocol.ts";
 import { saidInEvents } from "../streams/said-in-events.ts";
 import { asShownTo } from "./shown-thoughts.ts";
 
+const nothingKept: readonly string[] = [];
+
 /** A conversation with this vendor, for callers of any dialect: passed through where both speak the same, translated elsewhere. */
 export function chatExchange(native: NativeChat): Exchange {
   const own = native.dialect;
@@ -44,7 +46,7 @@ export function chatExchange(native: NativeChat): Exchange {
       const callers = callersOf(dispatch);
       // Where nothing is translated, the answer is read only for what must be paid.
       if (callers === own) {
-        const keptIds = native.keepsAnswer?.(dispatch) ? keptIdOf(json) : [];
+        const keptIds = native.keepsAnswer?.(dispatch) ? keptIdOf(json) : nothingKept;
         return { tokens: readTokens(json, native, undefined), keptIds };
       }
       const failure = failureIn(json);
