@@ -16,6 +16,8 @@ export class ResponseReader {
   hasExcess = false;
 
   #begun: Buffer = nothing;
+  /** Begins with what has begun and has space behind it, so that a head that comes byte by byte is not copied each time. */
+  #room: Buffer = nothing;
   #chunks: ChunkedBody | undefined;
   /** What is still to come of a body that told its length; it goes on to the connection's end when this is undefined. */
   #left: number | undefined;
@@ -33,7 +35,7 @@ export class ResponseReader {
 
   #pushHead(piece: Buffer): Buffer {
     const begunBytes = this.#begun.length;
-    let bytes = begunBytes === 0 ? piece : Buffer.concat([this.#begun, piece]);
+    let bytes = begunBytes === 0 ? piece : this.#append(piece);
     // Its end may have begun in the last three bytes of what came before.
     let from = Math.max(0, begunBytes - 3);
     for (;;) {
@@ -47,12 +49,23 @@ export class ResponseReader {
       const head = readResponseHead(bytes.toString("latin1", 0, end + 2));
       if (!head) return this.#fail();
       bytes = bytes.subarray(end + 4);
+      this.#room = nothing;
       if (head.status >= 200) {
         this.#begun = nothing;
         return this.#begin(head, bytes);
       }
       from = 0;
     }
+  }
+
+  #append(piece: Buffer): Buffer {
+    const bytes = this.#begun.length + piece.length;
+    if (bytes > this.#room.length) {
+      this.#room = Buffer.allocUnsafe(2 * bytes);
+      this.#room.set(this.#begun);
+    }
+    this.#room.set(piece, this.#begun.length);
+    return this.#room.subarray(0, bytes);
   }
 
   #begin(head: ResponseHead, bytes: Buffer): Buffer {
@@ -100,6 +113,7 @@ export class ResponseReader {
   #fail(): Buffer {
     this.state = "malformed";
     this.#begun = nothing;
+    this.#room = nothing;
     return nothing;
   }
 }
