@@ -3,6 +3,7 @@ import { idempotencyKeptMs } from "../../ledger/idempotency-key.ts";
 import { createWhyNotHeld } from "../../ledger/why-not-held.ts";
 import { heldResult, noRunBegun, pricesAsText } from "../call-ends.ts";
 import { unexplainedHolds } from "../audit-rules.ts";
+import { checkHoldsExplained } from "../recovery.ts";
 import type { Database } from "./server/database.ts";
 import { nothingWanted } from "./ledger/fact-rows.ts";
 import { findEarlier } from "./ledger/find-earlier.ts";
@@ -39,11 +40,9 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
     await runs.begin(nowMs);
     const recovery = await endWhatIsLeft(db, queue.release, nowMs);
     await forgetClaims(db, nowMs);
-    const [broken] = await db.read<{ subject: string; detail: string }>(unexplainedHolds);
-    if (broken) {
-      await runs.end();
-      throw new Error(`Account ${broken.subject}: ${broken.detail}. Run "tollgate audit" before serving.`);
-    }
+    const [unexplained] = await db.read<{ subject: string; detail: string }>(unexplainedHolds);
+    if (unexplained) await runs.end();
+    checkHoldsExplained(unexplained);
     beatLater();
     return recovery;
   };

@@ -3,7 +3,6 @@ import type {
   HoldRequest,
   HoldResult,
   Ledger,
-  RecoveredCharge,
   Recovery,
   Release,
   Resolved,
@@ -33,7 +32,7 @@ import {
 import { heldCallOf } from "../held-call-rows.ts";
 import type { HeldCall } from "../held-call.ts";
 import { endingPatienceMs } from "../patience.ts";
-import { chargesByOperation } from "../recovered-charges.ts";
+import { checkHoldsExplained, recoveryOf, unseenEnd, type RecoveredCall } from "../recovery.ts";
 import type { BudgetDays } from "./budget-days.ts";
 import type { EarlierCalls } from "./earlier-calls.ts";
 import type { PostedBooks } from "./journal/posted-books.ts";
@@ -152,34 +151,25 @@ export function createSqliteLedger(parts: Parts): Ledger {
     budgetDays.beginMissing();
     const nextRunId = sql.insertRun.get(nowMs)?.id;
     if (nextRunId === undefined) throw new Error("The store did not number this run.");
-    let releasedMicros = 0n;
-    const settled: RecoveredCharge[] = [];
     const lostTasks = tasks.recover();
-    const orphans = sql.orphans.all(nextRunId);
-    for (const orphan of orphans) {
-      const call = heldCallOf(orphan);
-      const evidence = evidenceOf(orphan);
-      const ending = { outcome: "unknown", httpStatus: undefined, attempts: [], settledAtMs: nowMs } as const;
-      const charge = endOpen(call, { callId: call.callId, ...evidence, ...ending }, evidence.state);
-      if (evidence.state === "settled") settled.push({ operationId: call.operationId, ...charge });
-      else releasedMicros += call.heldMicros;
-    }
+    const ended = endOrphans(nextRunId, nowMs);
     journal.post();
     claims.load();
     unpaidClaims.load();
     claims.forget(nowMs - idempotencyKeptMs, Number.POSITIVE_INFINITY);
-    const broken = sql.unexplainedHolds.get();
-    if (broken)
-      throw new Error(`Account ${broken.subject}: ${broken.detail}. Run "tollgate audit" before serving.`);
+    checkHoldsExplained(sql.unexplainedHolds.get());
     runId = nextRunId;
-    return {
-      releasedCalls: orphans.length - settled.length,
-      releasedMicros,
-      settledCalls: settled.length,
-      charges: chargesByOperation(settled),
-      lostTasks,
-    };
+    return recoveryOf(ended, lostTasks);
   };
+
+  /** Ends the calls of earlier runs, unless their tasks are still open. */
+  const endOrphans = (nextRunId: bigint, nowMs: number): RecoveredCall[] =>
+    sql.orphans.all(nextRunId).map((orphan) => {
+      const call = heldCallOf(orphan);
+      const { state, ...evidence } = evidenceOf(orphan);
+      const resolved = endOpen(call, { ...unseenEnd(call.callId, nowMs), ...evidence }, state);
+      return { operationId: call.operationId, heldMicros: call.heldMicros, resolved };
+    });
 
   let markingSoon = false;
   const markSoon = (): void => {

@@ -1,5 +1,5 @@
-import type { RecoveredCharge, Recovery, Release, Resolved } from "../../../ledger/ledger.ts";
-import { chargesByOperation } from "../../recovered-charges.ts";
+import type { Recovery, Release, Resolved } from "../../../ledger/ledger.ts";
+import { recoveryOf, unseenEnd, type RecoveredCall } from "../../recovery.ts";
 import type { Database } from "../server/database.ts";
 
 const orphansAtOnce = 200;
@@ -10,31 +10,19 @@ export async function endWhatIsLeft(
   release: (release: Release) => Promise<Resolved>,
   nowMs: number,
 ): Promise<Recovery> {
-  let [releasedCalls, releasedMicros] = [0, 0n];
-  const settled: RecoveredCharge[] = [];
+  const ended: RecoveredCall[] = [];
   const lostTasks = await loseTasks(db);
   for (;;) {
     const orphans = await db.read<OrphanRow>(findOrphans, [orphansAtOnce]);
-    if (orphans.length === 0)
-      return {
-        releasedCalls,
-        releasedMicros,
-        settledCalls: settled.length,
-        charges: chargesByOperation(settled),
-        lostTasks,
-      };
-    const ended = await Promise.all(
-      orphans.map(({ id }) =>
-        release({ callId: id, outcome: "unknown", httpStatus: undefined, attempts: [], settledAtMs: nowMs }),
-      ),
+    if (orphans.length === 0) return recoveryOf(ended, lostTasks);
+    const found = await Promise.all(
+      orphans.map(async ({ id, operation_id: operationId, held_micros: heldMicros }) => {
+        const resolved = await release(unseenEnd(id, nowMs));
+        return { operationId, heldMicros, resolved };
+      }),
     );
-    for (const [at, { operation_id: operationId, held_micros: heldMicros }] of orphans.entries()) {
-      const end = ended[at];
-      if (!end?.first) continue;
-      if (end.state === "settled") settled.push({ operationId, ...end });
-      else releasedCalls++;
-      if (end.state === "released") releasedMicros += heldMicros;
-    }
+    // What another node has ended first, that node tells of.
+    ended.push(...found.filter(({ resolved }) => resolved.first));
   }
 }
 
