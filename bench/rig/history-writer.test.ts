@@ -1,6 +1,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
+import { unbound } from "../../gateway/src/ledger/test-unbound.ts";
 import { valuePico } from "../../gateway/src/prices/terms.ts";
 import { backUp } from "../../gateway/src/stores/sqlite/file/backup.ts";
 import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
@@ -29,8 +30,8 @@ test("a written history is, row by row, what the ledger books for the same calls
       ...historyPrice,
       ...historyHold,
       ...call,
+      ...unbound,
       budget: { limitMicros: plentyMicros, window: "day" },
-      idempotency: undefined,
     });
     expect(held.kind).toBe("held");
     await store.ledger.settle({

@@ -33,7 +33,11 @@ export async function runPair({ ledger }: Store, { accountId, keyId }: Owner): P
     multiplierPpm: 1_000_000n,
     createdAtMs: Date.now(),
     budget: undefined,
+    grant: undefined,
+    coveredMicros: undefined,
+    approval: undefined,
     idempotency: undefined,
+    task: undefined,
   });
   const tookMs = performance.now() - startedMs;
   if (held.kind !== "held") throw new Error(`A hold was refused: ${held.kind}.`);

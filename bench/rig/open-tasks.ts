@@ -28,6 +28,9 @@ export async function openTasks(folder: string, count: number, upstream: string)
       multiplierPpm: 1_000_000n,
       createdAtMs: nowMs,
       budget: undefined,
+      grant: undefined,
+      coveredMicros: undefined,
+      approval: undefined,
       idempotency: undefined,
       task: { id: taskId, expected: { second_720p: 5 }, deadlineAtMs: nowMs + dayMs, openMax: count },
     });

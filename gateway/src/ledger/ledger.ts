@@ -21,15 +21,15 @@ export interface HoldRequest {
   /** What the key may spend in the window that contains `createdAtMs`. */
   readonly budget: Budget | undefined;
   /** The grant of an access token: it must be alive at this moment, and its day's spend is bounded like a budget. */
-  readonly grant?: DayBound | undefined;
+  readonly grant: DayBound | undefined;
   /** The most that may be held without an approval of this very call; undefined where nobody needs one. */
-  readonly coveredMicros?: Micros | undefined;
+  readonly coveredMicros: Micros | undefined;
   /** An approval that is used up with the hold, once; only a call for which nothing was done gives it back. */
-  readonly approval?: ApprovalClaim | undefined;
+  readonly approval: ApprovalClaim | undefined;
   /** Claimed together with the hold: there is no moment at which one exists without the other. */
   readonly idempotency: IdempotencyClaim | undefined;
   /** The task that the call begins. Opened together with the hold, within the key's limit of open tasks. */
-  readonly task?: NewTask | undefined;
+  readonly task: NewTask | undefined;
 }
 
 /** What decides whether a hold would come about. */

@@ -7,6 +7,7 @@ import { copyFileSync, existsSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { openTestDatabase } from "../../../test/services/postgres.ts";
 import { InDoubt } from "../ledger/store-errors.ts";
+import { unbound } from "../ledger/test-unbound.ts";
 import { moveBooks, undoMove, type MoveReport, type NewBooks, type OldBooks } from "./move-books.ts";
 import { openNewBooks } from "./postgres/server/new-books.ts";
 import { openPostgresStore } from "./postgres/postgres-store.ts";
@@ -343,7 +344,7 @@ async function copyWithEverything(): Promise<string> {
     terms: snapshotTerms,
     amountMicros: 48_000n,
     multiplierPpm: 1_000_000n,
-    budget: undefined,
+    ...unbound,
   } as const;
   const again = { ...held, callId: "claimed_again", createdAtMs: startMs + day, idempotency: claim };
   expect(await store.ledger.hold(again)).toEqual({ kind: "held" });

@@ -2,6 +2,7 @@
 
 import { expect } from "bun:test";
 import type { Budget } from "../keys/keys.ts";
+import { unbound } from "../ledger/test-unbound.ts";
 import type { Store } from "../store/store.ts";
 import type { Quantities } from "../prices/quantities.ts";
 import { createTerms, valuePico, type Terms } from "../prices/terms.ts";
@@ -146,8 +147,8 @@ export function callsOn(store: Store) {
         terms,
         multiplierPpm: keyId === "key_b" ? 850_000n : 1_000_000n,
         createdAtMs: atMs,
+        ...unbound,
         budget: (await store.keys.find(keyId))?.budget,
-        idempotency: undefined,
       });
       expect(held).toEqual({ kind: "held" });
     },

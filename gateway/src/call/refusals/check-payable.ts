@@ -14,7 +14,11 @@ export async function checkPayable(caller: Credential, atMostMicros: Micros, gat
     createdAtMs: gate.clock.wallMs(),
     budget,
     grant: grant && dayBoundOf(grant),
+    // They are not made yet: whether somebody has to allow them is asked next, and each has its own key and task.
+    coveredMicros: undefined,
+    approval: undefined,
     idempotency: undefined,
+    task: undefined,
   });
   if (isUnpayable(result)) refuseUnpayable(result, { atMostMicros, named: "The calls together" });
 }

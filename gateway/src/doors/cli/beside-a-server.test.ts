@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Store } from "../../store/store.ts";
+import { unbound } from "../../ledger/test-unbound.ts";
 import { createTerms } from "../../prices/terms.ts";
 import { openSqliteStore } from "../../stores/sqlite/sqlite-store.ts";
 import { createTerminal } from "./test-terminal.ts";
@@ -91,8 +92,7 @@ async function oneCall(
     terms,
     multiplierPpm: 1_000_000n,
     createdAtMs: terminal.nowMs(),
-    budget: undefined,
-    idempotency: undefined,
+    ...unbound,
   });
   expect(held).toEqual({ kind: "held" });
   await store.ledger.settle({

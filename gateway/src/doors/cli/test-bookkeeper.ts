@@ -1,6 +1,7 @@
 // Calls in the books of a test, made without a gateway: held, sent and settled in one go.
 
 import type { Store } from "../../store/store.ts";
+import { unbound } from "../../ledger/test-unbound.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import { createTerms } from "../../prices/terms.ts";
 
@@ -38,8 +39,7 @@ export function createBookkeeper(openStore: () => Promise<Store>, nowMs: () => n
           terms,
           multiplierPpm: 1_000_000n,
           createdAtMs: nowMs(),
-          budget: undefined,
-          idempotency: undefined,
+          ...unbound,
         });
         const end = { callId, httpStatus: fails ? 500 : 200, attempts: [], settledAtMs: nowMs() };
         if (fails) await store.ledger.release({ ...end, outcome: "failed" });

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Store } from "../../store/store.ts";
 import type { Credential } from "../../keys/keys.ts";
 import type { HoldResult } from "../../ledger/ledger.ts";
+import { unbound } from "../../ledger/test-unbound.ts";
 import { createTerms } from "../../prices/terms.ts";
 import { openSqliteStore } from "../../stores/sqlite/sqlite-store.ts";
 import { createTerminal, testSecrets, type Terminal } from "./test-terminal.ts";
@@ -106,8 +107,8 @@ export function useTestBooks(): TestBooks {
           terms,
           multiplierPpm: 1_000_000n,
           createdAtMs: terminal.nowMs(),
+          ...unbound,
           budget: key?.budget,
-          idempotency: undefined,
         });
       }),
   };

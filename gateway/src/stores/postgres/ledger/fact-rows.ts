@@ -125,7 +125,7 @@ const readCalls = (query: Query, ids: readonly string[]): Promise<readonly CallR
     ? noRows
     : query(`SELECT ${callColumns} FROM ${callsWithPrices} WHERE call.id = ANY($1::text[])`, [ids]);
 
-const readClaimed = (
+export const readClaimed = (
   query: Query,
   wantedKeys: string | undefined,
 ): Promise<readonly (CallRow & ClaimRow)[]> =>

@@ -1,7 +1,9 @@
 import type { EarlierCall, IdempotencyClaim } from "../../../ledger/ledger.ts";
-import { nothingWanted } from "./fact-rows.ts";
-import { readFacts } from "./ledger-facts.ts";
 import type { Query } from "../server/query.ts";
+import { claimFactsOf } from "./claim-facts.ts";
+import { readClaimed } from "./fact-rows.ts";
+import { readUnpaidClaims, wantedKeysOf } from "./hold-rows.ts";
+import { callOf } from "./ledger-facts.ts";
 
 /**
  * Which request of an account has an idempotency key, paid for or not. Whoever takes a key locks its account first, so that
@@ -13,14 +15,11 @@ export async function findEarlier(
   claim: IdempotencyClaim,
   nowMs: number,
 ): Promise<EarlierCall | undefined> {
-  const hold = {
-    accountId,
-    idempotency: claim,
-    keyId: "",
-    amountMicros: 0n,
-    createdAtMs: nowMs,
-    budget: undefined,
-  };
-  const facts = await readFacts(query, { ...nothingWanted, holds: [hold] }, { lock: "none" });
-  return facts.findEarlier(accountId, claim, nowMs);
+  const wantedKey = wantedKeysOf([{ accountId, idempotency: claim }]);
+  const [claimed, unpaid] = await Promise.all([
+    readClaimed(query, wantedKey),
+    readUnpaidClaims(query, wantedKey),
+  ]);
+  const calls = new Map(claimed.map((row) => [row.id, callOf(row)]));
+  return claimFactsOf({ claimed, unpaid }, calls).findEarlier(accountId, claim, nowMs);
 }

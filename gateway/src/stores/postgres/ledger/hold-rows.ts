@@ -7,7 +7,9 @@ import { hexOf, jsonOf } from "../server/json-rows.ts";
 import { noRows, type Query } from "../server/query.ts";
 
 /** The idempotency keys of the holds as a table; undefined when none has one. */
-export function wantedKeysOf(holds: readonly WantedHold[]): string | undefined {
+export function wantedKeysOf(
+  holds: readonly Pick<WantedHold, "accountId" | "idempotency">[],
+): string | undefined {
   const keys = holds.flatMap(({ accountId, idempotency }) =>
     idempotency ? { account_id: accountId, key_hash: hexOf(idempotency.keyHash) } : [],
   );

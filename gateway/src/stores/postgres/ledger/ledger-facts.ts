@@ -111,7 +111,7 @@ const accountOf = (row: AccountRow): AccountFacts => ({
   valueCarryPico: row.value_carry_pico,
 });
 
-const callOf = (row: CallRow): CallFacts => ({
+export const callOf = (row: CallRow): CallFacts => ({
   held: heldCallOf(row),
   state: row.state,
   outcome: row.outcome ?? undefined,

@@ -3,6 +3,7 @@
 import { SQL } from "bun";
 import { afterEach, expect, test } from "bun:test";
 import { openTestDatabase } from "../../../../../test/services/postgres.ts";
+import { unbound } from "../../../ledger/test-unbound.ts";
 import { createTerms } from "../../../prices/terms.ts";
 import { openDatabase, type Decision, type Write } from "./database.ts";
 import { migrate } from "../schema/migrate.ts";
@@ -99,8 +100,7 @@ test("in books that were just made, the end of a call looks at no other open cal
       terms,
       multiplierPpm: 1_000_000n,
       createdAtMs: 1,
-      budget: undefined,
-      idempotency: undefined,
+      ...unbound,
     });
   const end = (callId: string) =>
     store.ledger.release({
