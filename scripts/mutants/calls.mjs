@@ -89,7 +89,7 @@ export const mutants = [
   {
     name: "a figure that is not believed is kept from the operator",
     file: "gateway/src/call/steps/meter.ts",
-    find: "    if (anomalies.length + beyond.length > 0) noteAnomalies(operation, { anomalies, beyond }, upstream, gate);\n",
+    find: "  if (anomalies.length + beyond.length > 0) noteAnomalies(operation, { anomalies, beyond }, upstream, gate);\n",
     replace: "",
     tests: ["test/money/disbelieved-figures.test.ts"],
   },

@@ -55,7 +55,7 @@ export const mutants = [
     name: "a vendor's figure of an operator's own operation is booked as it came",
     file: "gateway/src/call/steps/meter.ts",
     find: "readCount(told ?? Number.NaN, price.unit, anomalies) : 0;",
-    replace: "Number(told) : 0;\n    void readCount;",
+    replace: "Number(told) : 0;\n  void readCount;",
     tests: ["test/money/offer.test.ts"],
   },
   {

@@ -1,5 +1,6 @@
 import { nameAt } from "../../offer/name-at.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
+import type { UpstreamAnswer } from "../../operation/price-contract.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import { readCount } from "../../prices/read-count.ts";
 import { isSuccess, type NoAnswerReason } from "../../operation/exchanged.ts";
@@ -20,28 +21,35 @@ export function meter(priced: PricedCall, { exchanged, upstream }: AttemptedWhol
     return exchanged.sent && mayHaveWorked.has(exchanged.reason) ? inDoubt : nothing;
   }
   if (!isSuccess(exchanged)) return nothing;
-  const { operation, input } = priced;
-  const { price } = operation;
-  if (price.kind === "per_unit") {
-    const anomalies: string[] = [];
-    // Operators write operations of their own, which may pass a vendor's figure on as it came.
-    const told: unknown = price.delivered(exchanged.answer, input, anomalies);
-    const isDelivered = told !== undefined;
-    const count = isDelivered ? readCount(told ?? Number.NaN, price.unit, anomalies) : 0;
-    const units = count ?? price.requested(input);
-    const used = { [price.unit]: unitsWithinReach(units, priced.price) };
-    const beyond = beyondReach({ [price.unit]: units }, used);
-    if (anomalies.length + beyond.length > 0) noteAnomalies(operation, { anomalies, beyond }, upstream, gate);
-    const source = count === undefined ? "estimated" : "provider";
-    return isDelivered ? { kind: "delivered", used, source, whole: true } : nothing;
-  }
-
+  const { price } = priced.operation;
+  if (price.kind === "per_unit") return meterUnits(priced, price, exchanged.answer, upstream, gate);
   const metered = meterTokens(priced, exchanged.tokens, upstream, gate);
   return exchanged.tokens?.gaveUp === true ? brokenOff(metered) : metered;
 }
 
 /** Without an answer, these leave open what the upstream did with what was sent. */
 const mayHaveWorked: ReadonlySet<NoAnswerReason> = new Set(["timeout", "cut_off", "gateway_stopped"]);
+
+/** By the units that the answer proves; where its figure is no number, by what was asked for. */
+function meterUnits(
+  { operation, input, price: callPrice }: PricedCall,
+  price: Extract<SoldOperation["price"], { kind: "per_unit" }>,
+  answer: UpstreamAnswer,
+  upstream: Upstream,
+  gate: Gate,
+): Metered {
+  const anomalies: string[] = [];
+  // Operators write operations of their own, which may pass a vendor's figure on as it came.
+  const told: unknown = price.delivered(answer, input, anomalies);
+  const isDelivered = told !== undefined;
+  const count = isDelivered ? readCount(told ?? Number.NaN, price.unit, anomalies) : 0;
+  const units = count ?? price.requested(input);
+  const used = { [price.unit]: unitsWithinReach(units, callPrice) };
+  const beyond = beyondReach({ [price.unit]: units }, used);
+  if (anomalies.length + beyond.length > 0) noteAnomalies(operation, { anomalies, beyond }, upstream, gate);
+  const source = count === undefined ? "estimated" : "provider";
+  return isDelivered ? { kind: "delivered", used, source, whole: true } : nothing;
+}
 
 interface PassedStream {
   readonly relay: StreamRelay;
