@@ -1,7 +1,6 @@
 import { refuseSuspended } from "../../ledger/refuse-suspended.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
 import { type Exchanged, type ExchangedWhole, neverSent, wholeOf } from "../../operation/exchanged.ts";
-import { unused, verdictOf } from "../../routing/verdict.ts";
 import type { Answer } from "../call.ts";
 import type { Gate } from "../gate.ts";
 import { prepare } from "./prepare.ts";
@@ -11,7 +10,7 @@ import { returnCounted } from "../limits/return-counted.ts";
 import { refusePaused } from "../refusals/refuse-paused.ts";
 import { answerOfUpstream } from "../answer-of-upstream.ts";
 import type { ValidCall } from "../valid-call.ts";
-import { noteQuota, takeFirstTurn, type Turn } from "./take-turn.ts";
+import { endTurn, noteQuota, returnQuota, takeFirstTurn, type Turn } from "./take-turn.ts";
 
 /**
  * A free operation that an upstream answers: nothing is held or booked, and usage does not count it. The upstream's
@@ -42,14 +41,13 @@ export async function answerFree(valid: ValidCall<SoldOperation>, gate: Gate): P
   return answerOfUpstream(exchanged, upstream);
 }
 
-async function ask({ prepared, pass, quota, takenAt }: Turn, gate: Gate): Promise<ExchangedWhole> {
+async function ask(turn: Turn, gate: Gate): Promise<ExchangedWhole> {
   let exchanged: Exchanged | undefined;
   try {
-    exchanged = await prepared.send();
+    exchanged = await turn.prepared.send();
   } finally {
-    const heard = prepared.answeredHere ? undefined : exchanged;
-    gate.health.leave(prepared.upstream, pass, heard ? verdictOf(heard) : unused);
+    endTurn(turn, exchanged, gate);
   }
-  if (quota && neverSent(exchanged)) await gate.limiter.giveBack([quota], takenAt);
+  if (neverSent(exchanged)) await returnQuota(turn, gate);
   return wholeOf(exchanged);
 }

@@ -10,13 +10,12 @@ import type { ActingFor, Upstream } from "../../operation/upstream.ts";
 import type { CallRefused } from "../../platform/refusals.ts";
 import { didNothing, mayRepeat, moreTelling } from "../../routing/may-repeat.ts";
 import type { Pass } from "../../routing/upstream-health.ts";
-import { unused, verdictOf } from "../../routing/verdict.ts";
 import type { Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
 import { noteAttempt } from "../news/note-attempt.ts";
 import type { PricedCall } from "../priced-call.ts";
 import type { Candidates } from "../candidates.ts";
-import { noteQuota, takeTurn, type Turn } from "./take-turn.ts";
+import { countTwice, endTurn, noteQuota, returnQuota, takeTurn, type Turn } from "./take-turn.ts";
 
 /** What came of a call, from the upstream that its caller is told of, after how many tries. */
 export type Attempted = AttemptedWhole | AttemptedStream;
@@ -63,7 +62,7 @@ export async function forward(
   let acting = linked;
   let failures = 0;
   while (turn) {
-    const { prepared, pass, quota, takenAt }: Turn = turn;
+    const { prepared, pass }: Turn = turn;
     const { upstream } = prepared;
     if (attempts.length > 0) gate.openAttempts.set(call.id, attempts);
     const startedAtMs = gate.clock.wallMs();
@@ -71,10 +70,9 @@ export async function forward(
     try {
       exchanged = await prepared.send(actingForOf(acting));
     } finally {
-      if (exchanged?.kind !== "streaming")
-        gate.health.leave(upstream, pass, exchanged ? verdictOf(exchanged) : unused);
+      endTurn(turn, exchanged, gate);
     }
-    if (quota && neverSent(exchanged)) await gate.limiter.giveBack([quota], takenAt);
+    if (neverSent(exchanged)) await returnQuota(turn, gate);
     attempts.push(noteAttempt(upstream, exchanged, startedAtMs, gate));
     told = moreTelling(told, { upstream, exchanged, pass });
     if (!didNothing(exchanged)) failures++;
@@ -83,8 +81,7 @@ export async function forward(
       // A platform that did not accept the token did nothing, so even a write may be tried again with a new one.
       acting = await actAgain(acting, gate);
       if (acting?.kind === "ready") {
-        // It is sent a second time by the same turn: the vendor counts both, and neither is worth a refusal.
-        if (quota) await gate.limiter.correct(quota, quota.amount + 1, takenAt);
+        await countTwice(turn, gate);
         continue;
       }
     }
@@ -93,8 +90,16 @@ export async function forward(
   }
   if (attempts.length > 1) gate.openAttempts.delete(call.id);
   if (!told) throw new Error("A call was forwarded to nobody.");
-  const { upstream, exchanged, pass } = told;
-  call.known.upstream = upstream.name;
+  call.known.upstream = told.upstream.name;
+  return attemptedOf(told, attempts, acting, gate);
+}
+
+function attemptedOf(
+  { upstream, exchanged, pass }: EndedAttempt,
+  attempts: readonly Attempt[],
+  acting: Acting | undefined,
+  gate: Gate,
+): Attempted {
   if (exchanged.kind === "streaming") {
     return { upstream, exchanged, attempts, pass: gate.health.streams(upstream.name, pass) };
   }

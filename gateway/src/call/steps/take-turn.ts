@@ -1,10 +1,11 @@
 import { seenAt, tighter, upstreamRequests } from "../../limits/call-limits.ts";
 import type { LimiterRefusal, RateWant, Standing, Take, Want } from "../../limits/limiter.ts";
 import type { TakenAt } from "../../limits/taken-at.ts";
+import type { Exchanged } from "../../operation/exchanged.ts";
 import type { PreparedCall } from "../../operation/forwarder.ts";
 import type { Upstream } from "../../operation/upstream.ts";
 import type { Pass } from "../../routing/upstream-health.ts";
-import { unused } from "../../routing/verdict.ts";
+import { unused, verdictOf } from "../../routing/verdict.ts";
 import type { Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
 import type { Candidates } from "../candidates.ts";
@@ -143,8 +144,28 @@ function sooner(one: Upstream | undefined, other: Upstream, { health }: Gate): U
   return first.retryInMs <= second.retryInMs ? one : other;
 }
 
+/**
+ * Tells those who choose upstreams what came of a turn; nothing where the call was answered here, or never sent because of
+ * a bug of ours. A stream shows only at its end whether its upstream works.
+ */
+export function endTurn({ prepared, pass }: Turn, exchanged: Exchanged | undefined, gate: Gate): void {
+  if (exchanged?.kind === "streaming") return;
+  const isHeard = exchanged !== undefined && !prepared.answeredHere;
+  gate.health.leave(prepared.upstream, pass, isHeard ? verdictOf(exchanged) : unused);
+}
+
 /** Returns a turn that was not used: the upstream never heard of the call. */
-export async function giveTurnBack({ prepared, pass, quota, takenAt }: Turn, gate: Gate): Promise<void> {
-  gate.health.leave(prepared.upstream, pass, unused);
-  if (quota) await gate.limiter.giveBack([quota], takenAt);
+export async function giveTurnBack(turn: Turn, gate: Gate): Promise<void> {
+  endTurn(turn, undefined, gate);
+  await returnQuota(turn, gate);
+}
+
+/** Not a byte left, so the upstream counts nothing. */
+export function returnQuota({ quota, takenAt }: Turn, { limiter }: Gate): void | Promise<void> {
+  if (quota) return limiter.giveBack([quota], takenAt);
+}
+
+/** The call is sent once more by the same turn: the vendor counts both, and neither is worth a refusal. */
+export function countTwice({ quota, takenAt }: Turn, { limiter }: Gate): void | Promise<void> {
+  if (quota) return limiter.correct(quota, quota.amount + 1, takenAt);
 }
