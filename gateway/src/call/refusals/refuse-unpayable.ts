@@ -15,8 +15,9 @@ const kinds = [
 /** Reasons against a hold that lie with whoever pays, not with the call. */
 export type Unpayable = Extract<HoldResult, { readonly kind: (typeof kinds)[number] }>;
 
-export const isUnpayable = (result: HoldResult): result is Unpayable =>
-  (kinds as readonly HoldResult["kind"][]).includes(result.kind);
+export const isUnpayable = (result: HoldResult): result is Unpayable => unpayable.has(result.kind);
+
+const unpayable: ReadonlySet<HoldResult["kind"]> = new Set(kinds);
 
 /** What is to be paid, and how it is called in a sentence. */
 export interface Bill {

@@ -76,12 +76,12 @@ async function begin(priced: PricedCall, gate: Gate, begun: BegunTask): Promise<
     const { taskId, upstream, upstreamTaskId, attempts } = begun;
     const about = { task_id: taskId, upstream, upstream_task_id: upstreamTaskId };
     gate.log.error("a new task's id could not be written yet", about);
-    const written = gate.begin();
+    const done = gate.begin();
     writeLater(
       { what: "a new task's id", about: { task_id: taskId } },
       async () => {
         if (!(await gate.tasks.begin(begun))) await gate.tasks.lose(taskId, attempts);
-        written();
+        done();
       },
       gate,
     );

@@ -86,12 +86,12 @@ export async function settleStream(
 function settleLater(booked: BookedCall, attempted: Attempted, metered: Metered, gate: Gate): void {
   const { call } = booked;
   if (metered.kind === "delivered") gate.ledger.noteProgress(call.id, metered.used);
-  const written = gate.begin();
+  const done = gate.begin();
   writeLater(
     { what: "the end of a stream", about: { request_id: call.id } },
     async () => {
       const resolved = await writeEnd(booked, attempted, metered, gate);
-      written();
+      done();
       countEnd(resolved, booked, attempted, gate);
       gate.log.warn("a stream was settled late", { request_id: call.id, state: resolved.state });
     },

@@ -52,8 +52,9 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting, SeenStream {
   readonly #attempted: AttemptedStream;
   readonly #share: Share;
   readonly #gate: Gate;
-  readonly #running: () => void;
-  readonly #hasEnded: () => void;
+  /** Says that the call is not running any more. */
+  readonly #done: () => void;
+  readonly #resolveEnded: () => void;
   readonly #upstreamEnded = Promise.withResolvers<void>();
   /** The upstream's stream has ended, or nobody reads it any more. */
   readonly #over = Promise.withResolvers<void>();
@@ -74,10 +75,10 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting, SeenStream {
     this.relay = attempted.exchanged.relay;
     this.#share = share;
     this.#gate = gate;
-    this.#running = gate.begin();
+    this.#done = gate.begin();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.ended = promise;
-    this.#hasEnded = resolve;
+    this.#resolveEnded = resolve;
   }
 
   async write(reader: Reader): Promise<void> {
@@ -268,8 +269,8 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting, SeenStream {
       return "";
     } finally {
       if (this.#isTold) this.#gate.openAttempts.delete(call.id);
-      this.#running();
-      this.#hasEnded();
+      this.#done();
+      this.#resolveEnded();
       judgeUpstream(this.#attempted, this, this.#gate);
     }
   }
