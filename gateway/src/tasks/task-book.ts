@@ -25,8 +25,9 @@ export interface TaskNote {
 
 /**
  * The tasks. Invariants: a task exists from the hold of its call on, and is open exactly as long as that call
- * (`Ledger.hold`, `settle` and `release` open and end both in one transaction); the vendor's id is written once, and no two tasks have the same;
- * a task has one claim at a time, and whoever lost it changes nothing. When a promise resolves, it is on disk.
+ * (`Ledger.hold`, `settle` and `release` open and end both in one transaction); the vendor's id is written once, and no two
+ * tasks have the same; a task has one claim at a time, and whoever lost it changes nothing. When a promise resolves, it is
+ * on disk.
  */
 export interface TaskBook {
   /** Of this account only: another's task does not exist. */

@@ -9,7 +9,7 @@ import type { Upstream } from "../operation/upstream.ts";
 import type { Clock } from "../platform/clock.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
-import { createOrphanNews } from "./orphan-news.ts";
+import { createTaskExpiry } from "./expire-tasks.ts";
 import { createPollQuota, type PollQuota } from "./poll-quota.ts";
 import { readTaskReport } from "./read-task-report.ts";
 import type { TaskBook } from "./task-book.ts";
@@ -64,35 +64,12 @@ interface Parts {
 /** A claim outlives the slowest answer we wait for; whoever dies with one delays its task by no more than this. */
 const leaseUsualMs = 30_000;
 const answerTimeoutMs = 10_000;
-const expiredAtOnce = 100;
-/** Clocks of nodes may differ by so much; a task is then asked about so much later, should its node be gone. */
-const clocksApartMs = 60_000;
-const bringBackEveryMs = 60_000;
 /** Who cancelled waits so long, in turn, for somebody who asks just then; most vendors have answered by the second. */
 const claimWaitsMs = [100, 200, 400, 800] as const;
 
 export function createTaskDesk(parts: Parts): TaskDesk {
   const { tasks, ledger, clock, log, metrics, leaseMs = leaseUsualMs } = parts;
   const quotas = new Map<string, { readonly pollQps: number; readonly quota: PollQuota }>();
-  const tellOrphans = createOrphanNews({
-    tasks,
-    isConfigured: (upstream) => parts.upstreamOf(upstream) !== undefined,
-    monotonicMs: clock.monotonicMs,
-    log,
-  });
-  /** When deadlines were last looked at. Before a start the clock may have been anything. */
-  let lookedAtMs = Number.POSITIVE_INFINITY;
-  let broughtBackAtMs = Number.NEGATIVE_INFINITY;
-
-  /** Without this, nobody would ask about an open task until the clock has caught up: ours, or that of a node that is gone. */
-  const bringBack = async (nowMs: number): Promise<void> => {
-    const wentBack = nowMs < lookedAtMs;
-    if (wentBack || clock.monotonicMs() - broughtBackAtMs >= bringBackEveryMs) {
-      await tasks.bringBack({ nowMs, askedAfterMs: wentBack ? nowMs : nowMs + clocksApartMs });
-      broughtBackAtMs = clock.monotonicMs();
-    }
-    lookedAtMs = nowMs;
-  };
 
   const quotaOf = ({ name, pollQps }: Upstream): PollQuota => {
     const known = quotas.get(name);
@@ -159,6 +136,22 @@ export function createTaskDesk(parts: Parts): TaskDesk {
     return { task: await knownOf(tasks.find(accountId, taskId), task) };
   };
 
+  const cancel = async (accountId: string, taskId: string): Promise<CancelResult> => {
+    const task = await tasks.find(accountId, taskId);
+    const at = task?.at && parts.upstreamOf(task.at.upstream);
+    if (!task?.at || task.endedAtMs !== undefined || !at) return { kind: "looked", task };
+    const exchanged = await send({ callId: task.callId, at: task.at }, at, "task_cancel", parts);
+    if (!isSuccess(exchanged)) return { kind: "refused", exchanged, upstream: at.upstream };
+    // The vendor agreed; whether and at what price it stopped, only its own word about the task tells.
+    await tasks.hurry(taskId, clock.wallMs()).catch((error: unknown) =>
+      log.warn("a cancelled task is asked about in its turn", {
+        task_id: taskId,
+        ...describeError(error),
+      }),
+    );
+    return { kind: "looked", task: await knownOf(lookAfterCancel(accountId, taskId), task) };
+  };
+
   /** What was heard before the vendor agreed is old, however young: nobody waits out the pause, nor takes another's word. */
   const lookAfterCancel = async (accountId: string, taskId: string): Promise<Task | undefined> => {
     for (const waitMs of claimWaitsMs) {
@@ -176,10 +169,6 @@ export function createTaskDesk(parts: Parts): TaskDesk {
       return known;
     });
 
-  /** After days without a server deadlines have passed that nobody saw; the vendor's word about such tasks comes first. */
-  const mayStillBeAsked = ({ at, askedAtMs, deadlineAtMs }: Task): boolean =>
-    at !== undefined && askedAtMs < deadlineAtMs && parts.upstreamOf(at.upstream) !== undefined;
-
   /** Whoever asks while nothing can be written hears what is known. */
   const claimSafely = async (
     wanted: Parameters<TaskBook["claim"]>[0],
@@ -192,63 +181,25 @@ export function createTaskDesk(parts: Parts): TaskDesk {
     }
   };
 
+  const askDue: TaskDesk["askDue"] = async (at, limit) => {
+    const quota = quotaOf(at.upstream);
+    const nowMs = clock.wallMs();
+    const free = Math.min(limit, quota.free());
+    const due = free > 0 ? await tasks.countDue({ upstream: at.upstream.name, nowMs, limit: free }) : 0;
+    let taken = 0;
+    while (taken < due && quota.take()) taken++;
+    if (taken === 0) return [];
+    const claimed = await tasks.claimDue({ upstream: at.upstream.name, nowMs, leaseMs, limit: taken });
+    return claimed.map(askSafely);
+  };
+
   return {
     look: async (accountId, taskId) => (await lookOnce(accountId, taskId, pollPauseMs)).task,
     isServedBySandbox: ({ at }) =>
       at !== undefined && parts.upstreamOf(at.upstream)?.upstream.sandbox === true,
-    cancel: async (accountId, taskId) => {
-      const task = await tasks.find(accountId, taskId);
-      const at = task?.at && parts.upstreamOf(task.at.upstream);
-      if (!task?.at || task.endedAtMs !== undefined || !at) return { kind: "looked", task };
-      const exchanged = await send({ callId: task.callId, at: task.at }, at, "task_cancel", parts);
-      if (!isSuccess(exchanged)) return { kind: "refused", exchanged, upstream: at.upstream };
-      // The vendor agreed; whether and at what price it stopped, only its own word about the task tells.
-      await tasks.hurry(taskId, clock.wallMs()).catch((error: unknown) =>
-        log.warn("a cancelled task is asked about in its turn", {
-          task_id: taskId,
-          ...describeError(error),
-        }),
-      );
-      return { kind: "looked", task: await knownOf(lookAfterCancel(accountId, taskId), task) };
-    },
-    askDue: async (at, limit) => {
-      const quota = quotaOf(at.upstream);
-      const nowMs = clock.wallMs();
-      const free = Math.min(limit, quota.free());
-      const due = free > 0 ? await tasks.countDue({ upstream: at.upstream.name, nowMs, limit: free }) : 0;
-      let taken = 0;
-      while (taken < due && quota.take()) taken++;
-      if (taken === 0) return [];
-      const claimed = await tasks.claimDue({ upstream: at.upstream.name, nowMs, leaseMs, limit: taken });
-      return claimed.map(askSafely);
-    },
-    expire: async () => {
-      const nowMs = clock.wallMs();
-      await tellOrphans();
-      await bringBack(nowMs);
-      for (const task of await tasks.listOverdue(nowMs, expiredAtOnce)) {
-        if (mayStillBeAsked(task)) continue;
-        log.warn("a task reached its deadline without a verdict; its hold goes back", {
-          task_id: task.id,
-          request_id: task.callId,
-          state: task.state,
-        });
-        await ledger.release({
-          callId: task.callId,
-          outcome: "unknown",
-          httpStatus: undefined,
-          attempts: task.attempts,
-          settledAtMs: nowMs,
-          task: {
-            taskId: task.id,
-            fence: task.fence,
-            state: "EXPIRED",
-            report: undefined,
-            forgetAtMs: nowMs,
-          },
-        });
-      }
-    },
+    cancel,
+    askDue,
+    expire: createTaskExpiry(parts),
   };
 }
 
