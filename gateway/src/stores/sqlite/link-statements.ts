@@ -15,19 +15,19 @@ export function prepareLinks(db: Database) {
     insertAttempt: db.query<
       never,
       [
-        Uint8Array,
-        string,
-        string,
-        string,
-        string,
-        string,
-        Uint8Array,
-        Uint8Array,
-        number,
-        Uint8Array | null,
-        Uint8Array | null,
-        number,
-        number,
+        stateHash: Uint8Array,
+        id: string,
+        keyId: string,
+        accountId: string,
+        upstream: string,
+        scopes: string,
+        salt: Uint8Array,
+        verifier: Uint8Array,
+        confirm: number,
+        keyHash: Uint8Array | null,
+        fingerprint: Uint8Array | null,
+        createdAtMs: number,
+        expiresAtMs: number,
       ]
     >(
       `INSERT INTO link_attempt (state_hash, id, key_id, account_id, upstream, scopes, salt, verifier, confirm,
@@ -72,21 +72,21 @@ export function prepareLinks(db: Database) {
     insert: db.query<
       never,
       [
-        string,
-        string,
-        string,
-        string,
-        string | null,
-        string | null,
-        string,
-        number,
-        Uint8Array,
-        Uint8Array,
-        Uint8Array | null,
-        number | null,
-        Uint8Array,
-        number,
-        number,
+        id: string,
+        keyId: string,
+        accountId: string,
+        upstream: string,
+        userId: string | null,
+        username: string | null,
+        scopes: string,
+        version: number,
+        salt: Uint8Array,
+        accessToken: Uint8Array,
+        refreshToken: Uint8Array | null,
+        expiresAtMs: number | null,
+        undoHash: Uint8Array,
+        undoUntilMs: number,
+        createdAtMs: number,
       ]
     >(
       `INSERT INTO link (id, key_id, account_id, upstream, user_id, username, scopes, version, salt, access_token,
@@ -110,7 +110,15 @@ export function prepareLinks(db: Database) {
     ),
     replace: db.query<
       never,
-      [number, Uint8Array, Uint8Array, Uint8Array | null, number | null, string, string]
+      [
+        version: number,
+        salt: Uint8Array,
+        accessToken: Uint8Array,
+        refreshToken: Uint8Array | null,
+        expiresAtMs: number | null,
+        scopes: string,
+        id: string,
+      ]
     >(
       `UPDATE link SET version = ?1, salt = ?2, access_token = ?3, refresh_token = ?4, expires_at_ms = ?5,
                        scopes = ?6, renewing_until_ms = NULL, lapsed_at_ms = NULL

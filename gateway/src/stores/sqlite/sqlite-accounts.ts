@@ -124,7 +124,16 @@ function prepare(db: Database) {
     ),
     update: db.query<
       never,
-      [string, string, bigint, number, number | null, number | null, number | null, string]
+      [
+        name: string,
+        tier: string,
+        planMultiplierPpm: bigint,
+        suspended: number,
+        rpm: number | null,
+        tpm: number | null,
+        concurrency: number | null,
+        id: string,
+      ]
     >(
       `UPDATE account SET name = ?1, tier = ?2, plan_multiplier_ppm = ?3, suspended = ?4, rpm = ?5, tpm = ?6,
          concurrency = ?7
@@ -140,7 +149,17 @@ function prepare(db: Database) {
     payment: db.query<BookedRow, [string, string]>(
       `SELECT ${bookedColumns} FROM payment WHERE transfer_id = ?1 AND party = ?2`,
     ),
-    insertEntry: db.query<never, [string, string, string, bigint, string | null, number]>(
+    insertEntry: db.query<
+      never,
+      [
+        transferId: string,
+        kind: string,
+        party: string,
+        amountMicros: bigint,
+        memo: string | null,
+        createdAtMs: number,
+      ]
+    >(
       `INSERT INTO payment (transfer_id, kind, party, amount_micros, memo, created_at_ms)
        VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
     ),

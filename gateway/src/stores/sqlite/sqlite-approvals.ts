@@ -131,13 +131,34 @@ function prepare(db: Database) {
       "SELECT digest, cap_micros, expected_micros FROM approval_item WHERE approval_id = ?1 ORDER BY position",
     ),
     prolong: db.query<never, [number, string]>("UPDATE approval SET expires_at_ms = ?1 WHERE id = ?2"),
-    insert: db.query<never, [string, string, string, string | null, string, number, number]>(
+    insert: db.query<
+      never,
+      [
+        id: string,
+        accountId: string,
+        keyId: string,
+        grantId: string | null,
+        asker: string,
+        createdAtMs: number,
+        expiresAtMs: number,
+      ]
+    >(
       `INSERT INTO approval (id, account_id, key_id, grant_id, asker, created_at_ms, expires_at_ms)
        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
     ),
     insertItem: db.query<
       never,
-      [string, number, string, Uint8Array, bigint, bigint, string, string, boolean]
+      [
+        approvalId: string,
+        position: number,
+        operationId: string,
+        digest: Uint8Array,
+        capMicros: bigint,
+        expectedMicros: bigint,
+        summary: string,
+        arguments: string,
+        argumentsCut: boolean,
+      ]
     >(
       `INSERT INTO approval_item (approval_id, position, operation_id, digest, cap_micros, expected_micros, summary,
                                   arguments, arguments_cut)

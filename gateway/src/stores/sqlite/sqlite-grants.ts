@@ -66,7 +66,19 @@ function prepare(db: Database) {
   return {
     insert: db.query<
       never,
-      [string, string, string, string, string, string, string, bigint, bigint, number, number]
+      [
+        id: string,
+        accountId: string,
+        keyId: string,
+        clientId: string,
+        clientName: string,
+        redirectHost: string,
+        scopes: string,
+        perCallMicros: bigint,
+        perDayMicros: bigint,
+        createdAtMs: number,
+        expiresAtMs: number,
+      ]
     >(
       `INSERT INTO oauth_grant (id, account_id, key_id, client_id, client_name, redirect_host, scopes,
                                 per_call_micros, per_day_micros, created_at_ms, expires_at_ms)

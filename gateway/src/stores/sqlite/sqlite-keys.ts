@@ -120,17 +120,17 @@ function prepare(db: Database) {
     insert: db.query<
       never,
       [
-        string,
-        string,
-        string,
-        string,
-        bigint | null,
-        string | null,
-        number,
-        number | null,
-        string | null,
-        string | null,
-        number,
+        id: string,
+        accountId: string,
+        name: string,
+        scope: string,
+        budgetMicros: bigint | null,
+        budgetWindow: string | null,
+        createdAtMs: number,
+        expiresAtMs: number | null,
+        allowedModels: string | null,
+        allowedOperations: string | null,
+        countsDays: number,
       ]
     >(
       `INSERT INTO key (id, account_id, name, scope, budget_micros, budget_window, created_at_ms, expires_at_ms,
@@ -142,7 +142,16 @@ function prepare(db: Database) {
     ),
     update: db.query<
       never,
-      [string, string, bigint | null, string | null, number | null, string | null, string | null, string]
+      [
+        name: string,
+        scope: string,
+        budgetMicros: bigint | null,
+        budgetWindow: string | null,
+        expiresAtMs: number | null,
+        allowedModels: string | null,
+        allowedOperations: string | null,
+        id: string,
+      ]
     >(
       `UPDATE key SET name = ?1, scope = ?2, budget_micros = ?3, budget_window = ?4, expires_at_ms = ?5,
                       allowed_models = ?6, allowed_operations = ?7

@@ -93,17 +93,17 @@ function prepare(db: Database) {
     insert: db.query<
       never,
       [
-        string,
-        string,
-        string,
-        number,
-        number,
-        string,
-        string,
-        string,
-        Uint8Array | null,
-        Uint8Array | null,
-        number,
+        id: string,
+        accountId: string,
+        keyId: string,
+        expectedRpm: number,
+        expectedTpm: number,
+        models: string,
+        endpoints: string,
+        useCase: string,
+        keyHash: Uint8Array | null,
+        fingerprint: Uint8Array | null,
+        createdAtMs: number,
       ]
     >(
       `INSERT INTO quota_application (id, account_id, key_id, expected_rpm, expected_tpm, models, endpoints,

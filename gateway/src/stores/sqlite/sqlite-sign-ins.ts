@@ -42,7 +42,15 @@ function prepare(db: Database) {
     ),
     put: db.query<
       never,
-      [string, Uint8Array, string | null, string | null, string | null, Uint8Array, number]
+      [
+        kind: string,
+        idHash: Uint8Array,
+        grantId: string | null,
+        scope: string | null,
+        audience: string | null,
+        sealed: Uint8Array,
+        expiresAtMs: number,
+      ]
     >(
       `INSERT INTO sign_in_record (kind, id_hash, grant_id, scope, audience, sealed, expires_at_ms)
        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)

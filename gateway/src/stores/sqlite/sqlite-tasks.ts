@@ -78,7 +78,18 @@ function prepare(db: Database) {
     another: db.query<{ id: string }, [string, string, string]>(
       "SELECT id FROM task WHERE upstream = ?1 AND upstream_task_id = ?2 AND id <> ?3 LIMIT 1",
     ),
-    begin: db.query<never, [string, string, string, string, number, number, string]>(
+    begin: db.query<
+      never,
+      [
+        state: string,
+        upstream: string,
+        upstreamTaskId: string,
+        attempts: string,
+        askedAtMs: number,
+        nextPollAtMs: number,
+        taskId: string,
+      ]
+    >(
       `UPDATE task SET state = ?1, upstream = ?2, upstream_task_id = ?3, attempts = ?4, asked_at_ms = ?5, next_poll_at_ms = ?6
        WHERE id = ?7 AND upstream_task_id IS NULL AND ended_at_ms IS NULL`,
     ),
@@ -99,7 +110,18 @@ function prepare(db: Database) {
       `UPDATE task SET lease_until_ms = ?1, fence = fence + 1, asked_at_ms = ?2
        WHERE id = ?3 AND ended_at_ms IS NULL`,
     ),
-    note: db.query<never, [string, string | null, number, number, number, string, number]>(
+    note: db.query<
+      never,
+      [
+        state: string,
+        report: string | null,
+        errors: number,
+        missing: number,
+        nextPollAtMs: number,
+        taskId: string,
+        fence: number,
+      ]
+    >(
       `UPDATE task SET state = ?1, report = ?2, errors = ?3, missing = ?4, next_poll_at_ms = ?5, lease_until_ms = 0
        WHERE id = ?6 AND fence = ?7 AND ended_at_ms IS NULL`,
     ),

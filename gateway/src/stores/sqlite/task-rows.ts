@@ -19,11 +19,32 @@ export function createTaskRows(db: Database): TaskRows {
     countOpen: db.query<{ n: bigint }, [string]>(
       "SELECT count(*) AS n FROM task WHERE key_id = ?1 AND ended_at_ms IS NULL AND state <> 'LOST'",
     ),
-    insert: db.query<never, [string, string, string, string, string, number, number]>(
+    insert: db.query<
+      never,
+      [
+        callId: string,
+        taskId: string,
+        accountId: string,
+        keyId: string,
+        expected: string,
+        createdAtMs: number,
+        deadlineAtMs: number,
+      ]
+    >(
       `INSERT INTO task (call_id, id, account_id, key_id, state, expected, created_at_ms, asked_at_ms, next_poll_at_ms, deadline_at_ms)
        VALUES (?1, ?2, ?3, ?4, 'CREATING', ?5, ?6, ?6, ?6, ?7)`,
     ),
-    end: db.query<never, [string, string | null, number, number, string, number]>(
+    end: db.query<
+      never,
+      [
+        state: string,
+        report: string | null,
+        endedAtMs: number,
+        forgetAtMs: number,
+        taskId: string,
+        fence: number,
+      ]
+    >(
       `UPDATE task SET state = ?1, report = coalesce(?2, report), ended_at_ms = ?3, forget_at_ms = ?4, lease_until_ms = 0
        WHERE id = ?5 AND fence = ?6 AND ended_at_ms IS NULL`,
     ),
