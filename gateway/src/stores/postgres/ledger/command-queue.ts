@@ -8,7 +8,7 @@ import type { Database } from "../server/database.ts";
 import type { Postable } from "./decide-commands.ts";
 import { isLockedAway, isPassing, toldAs } from "../server/failures.ts";
 import { CameLater, decideBatch, RunEnded, type Locking } from "./ledger-batch.ts";
-import { callIdOf, type CommandAnswer, type LedgerCommand } from "./ledger-command.ts";
+import { callIdOf, type AnswerTo, type CommandAnswer, type LedgerCommand } from "./ledger-command.ts";
 import type { Runs } from "./runs.ts";
 import { createWaitingLine, type QueuedCommand } from "./waiting-line.ts";
 
@@ -60,11 +60,14 @@ export function createCommandQueue(parts: QueueParts): CommandQueue {
     if (runs.current() !== undefined) writeSoon();
   });
 
-  const ask = <Result>(command: LedgerCommand, patienceMs: number): Promise<Result> => {
+  const ask = <Command extends LedgerCommand>(
+    command: Command,
+    patienceMs: number,
+  ): Promise<AnswerTo<Command>> => {
     const answer = line.join(command, patienceMs);
     writeSoon();
-    // A hold is answered as a hold, and an end as an end.
-    return answer as Promise<Result>;
+    // The line keeps commands of all kinds; each is answered by the one function that decides its kind.
+    return answer as Promise<AnswerTo<Command>>;
   };
 
   const writeSoon = (): void => {

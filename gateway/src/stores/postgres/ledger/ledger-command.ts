@@ -6,6 +6,10 @@ export type LedgerCommand =
   | { readonly kind: "settle"; readonly settlement: Settlement }
   | { readonly kind: "release"; readonly release: Release };
 
+export type AnswerTo<Command extends LedgerCommand> = Command extends { readonly kind: "hold" }
+  ? HoldResult
+  : Resolved;
+
 /** What came of a command. One that fails leaves no trace, and the others of its batch stand. */
 export type CommandAnswer = { readonly result: HoldResult | Resolved } | { readonly failure: unknown };
 
