@@ -14,6 +14,13 @@ export const mutants = [
     tests: ["gateway/src/doors/oauth/record-adapter.test.ts"],
   },
   {
+    name: "what is sealed for one token opens in another's place",
+    file: "gateway/src/doors/oauth/record-adapter.ts",
+    find: '`sign_in_record ${kind} ${Buffer.from(idHash).toString("hex")}`',
+    replace: "`sign_in_record ${kind} ${idHash.length}`",
+    tests: ["test/sign-in/access-tokens.test.ts"],
+  },
+  {
     name: "what a vendor calls its answer may begin another header",
     file: "gateway/src/doors/http/answer-headers.ts",
     find: 'plain.test(contentType) ? contentType : "application/octet-stream";',
