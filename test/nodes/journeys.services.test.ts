@@ -19,6 +19,8 @@ const journeys = [
   "nodes/calls-at-two-nodes",
   "money/idempotency",
   "nodes/agents-at-two-nodes",
+  "money/one-truth",
+  "money/costs",
 ] as const;
 
 /** Each waits most of the time, so some are made at once. */
