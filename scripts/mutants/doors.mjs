@@ -343,7 +343,7 @@ export const mutants = [
     file: "gateway/src/doors/oauth/record-adapter.ts",
     find: 'if (kind === "Client" && !parts.knowsRegistered) return undefined;',
     replace: "",
-    tests: ["test/sign-in/sign-in-clients.test.ts"],
+    tests: ["test/sign-in/registered-clients.test.ts"],
   },
   {
     name: "a yes that is pressed twice lets two clients in",

@@ -113,7 +113,7 @@ export async function registerClient(gatewayUrl: string, metadata: object = {}):
   return createClient(gatewayUrl, clientId);
 }
 
-export function createClient(gatewayUrl: string, clientId: string): Client {
+export function createClient(gatewayUrl: string, clientId: string, ownRedirectUri = redirectUri): Client {
   const trade: Client["trade"] = (form) =>
     fetch(`${gatewayUrl}/token`, {
       method: "POST",
@@ -122,14 +122,14 @@ export function createClient(gatewayUrl: string, clientId: string): Client {
     });
   return {
     clientId,
-    redirectUri,
+    redirectUri: ownRedirectUri,
     begin: (more = {}) => {
       const verifier = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
       const challenge = new Bun.CryptoHasher("sha256").update(verifier).digest("base64url");
       const query = queryOf({
         response_type: "code",
         client_id: clientId,
-        redirect_uri: redirectUri,
+        redirect_uri: ownRedirectUri,
         scope: "tools:read tools:spend",
         state: "state-1",
         code_challenge: challenge,
@@ -144,7 +144,7 @@ export function createClient(gatewayUrl: string, clientId: string): Client {
       const response = await trade({
         grant_type: "authorization_code",
         code: returned.searchParams.get("code") ?? "",
-        redirect_uri: redirectUri,
+        redirect_uri: ownRedirectUri,
         code_verifier: verifier,
       });
       if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);

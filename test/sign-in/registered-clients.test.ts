@@ -1,6 +1,7 @@
-// Who may come as a client: by registering itself, by an address that describes it, or known to the operator.
+// Clients that register themselves: what they get, what is refused or dropped, how long they are known, and how an operator
+// closes it.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, setSystemTime, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { parseConfig } from "../../gateway/src/config/load-config.ts";
 import { loadCatalogue } from "../../gateway/src/operation/catalogue.ts";
 import { catalogueFolder } from "../support/project-folder.ts";
@@ -9,7 +10,6 @@ import { createClient, createPerson, redirectUri, registerClient, signInWith } f
 
 let gateway: TestGateway;
 let account: TestAccount;
-const documents = new Map<string, () => Response | Promise<Response>>();
 let fetched: string[] = [];
 
 beforeAll(async () => {
@@ -17,16 +17,9 @@ beforeAll(async () => {
     parts: {
       fetchDocument: async (url) => {
         fetched.push(url);
-        const document = documents.get(url);
-        if (!document) throw new Error("nothing there");
-        return document();
+        throw new Error("nothing there");
       },
     },
-    config: `mcp:
-  clients:
-    vault: { name: Vault, secret: a-secret-of-a-client, redirect_uris: ['http://127.0.0.1:4711/callback'] }
-    site: { name: Site, redirect_uris: ['https://site.example/callback'] }
-`,
   });
   account = await gateway.openAccount({ creditUsd: "50" });
 });
@@ -43,432 +36,224 @@ const register = (metadata: unknown, to = gateway): Promise<Response> =>
   });
 const person = () => createPerson(gateway.url, account.key);
 
-async function reload({ gateway: running, sandbox }: TestGateway, config: string): Promise<void> {
-  await running.reload(await loadCatalogue([catalogueFolder]), parseConfig(config, "test", {}), sandbox.url);
-}
-
-describe("registering", () => {
-  test("a client gets an id, no secret, and both grant types in the answer", async () => {
-    const response = await register({ client_name: "A", redirect_uris: [redirectUri], scope: "tools:read" });
-    expect(response.status).toBe(201);
-    const answer = (await response.json()) as Record<string, unknown>;
-    expect(answer).toMatchObject({
-      client_name: "A",
-      redirect_uris: [redirectUri],
-      grant_types: ["authorization_code", "refresh_token"],
-      response_types: ["code"],
-      token_endpoint_auth_method: "none",
-    });
-    expect(answer["client_secret"]).toBeUndefined();
-    expect(answer["scope"]).toBeUndefined();
+test("a client gets an id, no secret, and both grant types in the answer", async () => {
+  const response = await register({ client_name: "A", redirect_uris: [redirectUri], scope: "tools:read" });
+  expect(response.status).toBe(201);
+  const answer = (await response.json()) as Record<string, unknown>;
+  expect(answer).toMatchObject({
+    client_name: "A",
+    redirect_uris: [redirectUri],
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+    token_endpoint_auth_method: "none",
   });
+  expect(answer["client_secret"]).toBeUndefined();
+  expect(answer["scope"]).toBeUndefined();
+});
 
-  test("a client is not locked to the scopes it first heard of", async () => {
-    const client = await registerClient(gateway.url, { scope: "tools:read" });
-    const { url, verifier } = client.begin({ scope: "tools:read tools:spend" });
-    expect(await client.redeem(await person().allow(url), verifier)).toMatchObject({
-      scope: "tools:read tools:spend",
-    });
-  });
-
-  test("a client that wants a secret gets one, and is nobody without it", async () => {
-    const response = await register({
-      redirect_uris: [redirectUri],
-      token_endpoint_auth_method: "client_secret_post",
-    });
-    const { client_id: id, client_secret: secret } = (await response.json()) as Record<string, string>;
-    const client = createClient(gateway.url, id ?? "");
-    const { url, verifier } = client.begin();
-    const returned = await person().allow(url);
-    const form = {
-      grant_type: "authorization_code",
-      code: returned.searchParams.get("code") ?? "",
-      redirect_uri: redirectUri,
-      code_verifier: verifier,
-    };
-    expect((await client.trade(form)).status).toBe(401);
-    expect((await client.trade({ ...form, client_secret: secret })).status).toBe(200);
-  });
-
-  test.each([
-    "javascript:alert(1)",
-    "data:text/html,x",
-    "http://evil.example/cb",
-    "http://127.0.0.1.evil.example/cb",
-    "http://localhost.evil.example/cb",
-    "http://0.0.0.0/cb",
-    "http://10.0.0.1/cb",
-    "https://user:pw@client.example/cb",
-    "https://client.example/cb#fragment",
-    "https://client.example/a/../cb",
-    "https://client.example/%2e%2e/cb",
-    "https://client.example\\@evil.example/cb",
-    "https://client.example/c b",
-    "cursor://callback",
-    "ftp://client.example/cb",
-    "//client.example/cb",
-    "/cb",
-    "",
-    "https://client.example/ and so on for two thousand letters",
-  ])("a redirect to %p is refused", async (written) => {
-    const uri = written.replace(/ and so on.*/, "x".repeat(2_001));
-    for (const uris of [[uri], [redirectUri, uri]]) {
-      const response = await register({ redirect_uris: uris });
-      expect(response.status).toBe(400);
-      expect(await response.json()).toMatchObject({ error: "invalid_redirect_uri" });
-    }
-  });
-
-  test.each([
-    ["no redirect", { client_name: "A" }],
-    ["an empty list", { redirect_uris: [] }],
-    ["hundreds of redirects", { redirect_uris: Array.from({ length: 100 }, () => redirectUri) }],
-    ["a list", []],
-    ["no JSON", "redirect_uris=x"],
-    ["an implicit answer", { redirect_uris: [redirectUri], response_types: ["token"] }],
-    ["a key of its own", { redirect_uris: [redirectUri], token_endpoint_auth_method: "private_key_jwt" }],
-  ])("a registration with %s is refused", async (_, metadata) => {
-    const response = await register(metadata);
-    expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ error: "invalid_client_metadata" });
-  });
-
-  test("a registration makes nobody fetch anything, and what else it says is dropped", async () => {
-    const response = await register({
-      redirect_uris: [redirectUri],
-      jwks_uri: "https://client.example/jwks",
-      sector_identifier_uri: "https://client.example/sector",
-      logo_uri: "https://client.example/logo",
-      initiate_login_uri: "https://client.example/login",
-      client_id: "mine",
-    });
-    expect(response.status).toBe(201);
-    const text = await response.text();
-    for (const word of ["jwks_uri", "sector", "logo", "login", '"mine"']) expect(text).not.toContain(word);
-    expect(fetched).toEqual([]);
-  });
-
-  test.each([
-    ["on the developer's own machine", "http://localhost:8787"],
-    ["that is empty", ""],
-    ["that is null", null],
-  ])("a client is taken with an address of its own %s, which is dropped", async (_, address) => {
-    const response = await register({ redirect_uris: [redirectUri], client_uri: address });
-    expect(response.status).toBe(201);
-    expect(await response.text()).not.toContain("client_uri");
-  });
-
-  test("a client is not refused for what is dropped", async () => {
-    const response = await register({
-      redirect_uris: [redirectUri],
-      application_type: "desktop",
-      software_id: "x".repeat(101),
-      software_version: null,
-    });
-    expect(response.status).toBe(201);
-  });
-
-  test("a name of a page is cut to what a page can show", async () => {
-    const response = await register({
-      redirect_uris: [redirectUri],
-      client_name: `${"x".repeat(79)}😀 and so on`,
-    });
-    expect(await response.json()).toMatchObject({ client_name: `${"x".repeat(79)}\ufffd` });
-  });
-
-  test("a registration larger than 16 KB is refused unread", async () => {
-    const response = await register({ redirect_uris: [redirectUri], software_id: "x".repeat(17_000) });
-    expect(response.status).toBe(413);
-  });
-
-  test("a flood of registrations is told to wait, and a client nobody used is forgotten after thirty days", async () => {
-    let passedMs = 0;
-    const clock = { wallMs: () => Date.now() + passedMs, monotonicMs: () => performance.now() + passedMs };
-    const own = await openTestGateway({ clock });
-    try {
-      const mine = await own.openAccount();
-      const used = await registerClient(own.url);
-      await createPerson(own.url, mine.key).allow(used.begin().url);
-      const unused = await registerClient(own.url);
-      let refused: Response | undefined;
-      for (let tries = 0; tries < 80 && refused === undefined; tries++) {
-        const response = await register({ redirect_uris: [redirectUri] }, own);
-        if (response.status !== 201) refused = response;
-      }
-      expect(refused?.status).toBe(429);
-      expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
-      const browser = createPerson(own.url, mine.key);
-      passedMs = 29 * 24 * 60 * 60_000;
-      expect((await browser.open(unused.begin().url)).response.status).toBe(200);
-      passedMs = 30 * 24 * 60 * 60_000 + 1_000;
-      const forgotten = await browser.open(unused.begin().url);
-      expect(forgotten.response.status).toBe(400);
-      expect(forgotten.html).toContain("This client is not known here, or not any more.");
-      expect(forgotten.html).toContain("Remove the connection in your client and add it again.");
-      expect((await browser.open(used.begin().url)).response.status).toBe(200);
-    } finally {
-      await own.close();
-    }
-  });
-
-  test("an operator can close registration", async () => {
-    const own = await openTestGateway({ config: "mcp: { registration: off }\n" });
-    try {
-      expect((await register({ redirect_uris: [redirectUri] }, own)).status).toBe(404);
-      const metadata = await (await fetch(`${own.url}/.well-known/oauth-authorization-server`)).json();
-      expect(metadata as object).not.toHaveProperty("registration_endpoint");
-    } finally {
-      await own.close();
-    }
-  });
-
-  test("while registration is closed, clients that registered before are nobody, and the operator's and those known by an address go on", async () => {
-    const byAddress = "https://client.example/goes-on.json";
-    const described = { client_id: byAddress, client_name: "By address", redirect_uris: [redirectUri] };
-    const listed = `clients: { desk: { name: Desk, redirect_uris: ['${redirectUri}'] } }`;
-    const own = await openTestGateway({
-      config: `mcp: { ${listed} }`,
-      parts: { fetchDocument: async () => Response.json(described) },
-    });
-    const registration = (is: "open" | "off"): Promise<void> =>
-      reload(own, `mcp: { registration: ${is}, ${listed} }`);
-    try {
-      const mine = await own.openAccount();
-      const browser = () => createPerson(own.url, mine.key);
-      const { client, refresh_token: renewal } = await signInWith(own.url, mine.key);
-      const person = browser();
-      const page = await person.open(client.begin().url);
-      const redeemed = client.begin();
-      const returned = await browser().allow(redeemed.url);
-
-      await registration("off");
-      const { response, left } = await browser().open(client.begin().url);
-      expect([response.status, left]).toEqual([400, false]);
-      const code = client.redeem(returned, redeemed.verifier).catch(String);
-      expect(await code).toContain("invalid_client");
-      const refused = await client.refresh(renewal);
-      expect(await refused.json()).toMatchObject({ error: "invalid_client" });
-      const consent = await person.submit(page, { action: "sign_in", key: mine.key });
-      const bounds = { spend: "yes", per_call_usd: "1", per_day_usd: "10", days: "30" };
-      const allowed = await person.submit(consent, { action: "allow", ...bounds });
-      expect([allowed.response.status, allowed.left]).toEqual([400, false]);
-      for (const id of ["desk", byAddress]) {
-        const known = createClient(own.url, id);
-        const { url, verifier } = known.begin();
-        const tokens = await known.redeem(await browser().allow(url), verifier);
-        expect((await known.refresh(tokens.refresh_token)).status).toBe(200);
-      }
-
-      await registration("open");
-      expect((await client.refresh(renewal)).status).toBe(200);
-      expect((await browser().open(client.begin().url)).response.status).toBe(200);
-    } finally {
-      await own.close();
-    }
+test("a client is not locked to the scopes it first heard of", async () => {
+  const client = await registerClient(gateway.url, { scope: "tools:read" });
+  const { url, verifier } = client.begin({ scope: "tools:read tools:spend" });
+  expect(await client.redeem(await person().allow(url), verifier)).toMatchObject({
+    scope: "tools:read tools:spend",
   });
 });
 
-describe("a link to us", () => {
-  const page = "https://stranger.example/login";
-  const failing = [{ prompt: "none" }, { response_type: "token" }, { resource: "https://other.example/" }];
-
-  test("does not lead to a page of whoever registered it, unless its person has answered", async () => {
-    const client = await registerClient(gateway.url, { redirect_uris: [page] });
-    for (const more of [...failing, { prompt: "none", response_mode: "form_post" }]) {
-      const { response, left, html } = await person().open(client.begin({ redirect_uri: page, ...more }).url);
-      expect([more, left, response.status]).toEqual([more, false, 400]);
-      expect(html).not.toContain(page);
-    }
-    const browser = person();
-    const first = await browser.open(client.begin({ redirect_uri: page }).url);
-    const denied = await browser.submit(first, { action: "deny" });
-    expect([denied.url.origin + denied.url.pathname, denied.url.searchParams.get("error")]).toEqual([
-      page,
-      "access_denied",
-    ]);
+test("a client that wants a secret gets one, and is nobody without it", async () => {
+  const response = await register({
+    redirect_uris: [redirectUri],
+    token_endpoint_auth_method: "client_secret_post",
   });
-
-  test("leads on to a client of the operator's, which is told what was wrong", async () => {
-    const known = createClient(gateway.url, "site");
-    for (const more of failing) {
-      const { url, left } = await person().open(
-        known.begin({ redirect_uri: "https://site.example/callback", ...more }).url,
-      );
-      expect([left, url.host, url.href.includes("error=")]).toEqual([true, "site.example", true]);
-    }
-  });
-});
-
-test("a client with a secret set up by the operator signs in with it, and not without", async () => {
-  const client = createClient(gateway.url, "vault");
+  const { client_id: id, client_secret: secret } = (await response.json()) as Record<string, string>;
+  const client = createClient(gateway.url, id ?? "");
   const { url, verifier } = client.begin();
-  const browser = person();
-  const first = await browser.open(url);
-  const page = await browser.submit(first, { action: "sign_in", key: account.key });
-  expect(page.html).toContain("set up by the operator");
-  const returned = await browser.allow(url);
-  const body = new URLSearchParams({
+  const returned = await person().allow(url);
+  const form = {
     grant_type: "authorization_code",
     code: returned.searchParams.get("code") ?? "",
     redirect_uri: redirectUri,
     code_verifier: verifier,
-  }).toString();
-  const ask = (headers: Record<string, string>): Promise<Response> =>
-    fetch(`${gateway.url}/token`, {
-      method: "POST",
-      headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
-      body,
-    });
-  expect((await ask({ authorization: `Basic ${btoa("vault:wrong-secret-of-it")}` })).status).toBe(401);
-  expect((await ask({ authorization: `Basic ${btoa("vault:a-secret-of-a-client")}` })).status).toBe(200);
-});
-
-describe("a client known by an address", () => {
-  const describes = (id: string, more: object = {}): void => {
-    const metadata = {
-      client_id: id,
-      client_name: "By address",
-      redirect_uris: ["http://localhost/callback"],
-      ...more,
-    };
-    documents.set(id, () => Response.json(metadata));
   };
-  const begin = (id: string, redirect = "http://localhost:3118/callback") =>
-    createClient(gateway.url, id).begin({ redirect_uri: redirect });
-
-  test("signs in without registering; its host is shown, and its loopback port is free", async () => {
-    const id = "https://client.example/meta.json";
-    describes(id);
-    const browser = person();
-    const first = await browser.open(begin(id).url);
-    const page = await browser.submit(first, { action: "sign_in", key: account.key });
-    for (const words of ["By address", "client.example", "localhost:3118", "your own machine"]) {
-      expect(page.html).toContain(words);
-    }
-    const { url, verifier } = begin(id);
-    const returned = await browser.allow(url);
-    const tokens = await createClient(gateway.url, id).trade({
-      grant_type: "authorization_code",
-      code: returned.searchParams.get("code") ?? "",
-      redirect_uri: "http://localhost:3118/callback",
-      code_verifier: verifier,
-    });
-    expect(tokens.status).toBe(200);
-    expect(await tokens.json()).toHaveProperty("refresh_token");
-    expect(fetched).toEqual([id]);
-  });
-
-  test("lets its person take nine minutes, although its document may be kept for thirty seconds only", async () => {
-    const id = "https://client.example/slow-person.json";
-    describes(id);
-    const browser = person();
-    const { url, verifier } = begin(id);
-    const first = await browser.open(url);
-    const startedMs = Date.now();
-    try {
-      setSystemTime(startedMs + 4 * 60_000);
-      const page = await browser.submit(first, { action: "sign_in", key: account.key });
-      expect([page.response.status, page.html.includes("By address")]).toEqual([200, true]);
-      setSystemTime(startedMs + 9 * 60_000);
-      const bounds = { spend: "yes", per_call_usd: "1", per_day_usd: "10", days: "30" };
-      const returned = await browser.submit(page, { action: "allow", ...bounds });
-      const tokens = await createClient(gateway.url, id).trade({
-        grant_type: "authorization_code",
-        code: returned.url.searchParams.get("code") ?? "",
-        redirect_uri: "http://localhost:3118/callback",
-        code_verifier: verifier,
-      });
-      expect(tokens.status).toBe(200);
-    } finally {
-      setSystemTime();
-    }
-  });
-
-  test.each([
-    ["names another client", { client_id: "https://other.example/meta.json" }],
-    ["contains a secret", { client_secret: "x".repeat(20) }],
-    ["asks for a shared secret", { token_endpoint_auth_method: "client_secret_basic" }],
-    ["sends codes to a stranger", { redirect_uris: ["http://localhost/callback", "http://evil.example/cb"] }],
-    ["sends codes into a script", { redirect_uris: ["javascript:alert(1)"] }],
-  ])("a document that %s is refused", async (name, more) => {
-    const id = `https://client.example/${encodeURIComponent(name)}`;
-    describes(id, more);
-    const page = await person().open(begin(id).url);
-    expect(page).toMatchObject({ left: false });
-    expect([400, 401]).toContain(page.response.status);
-  });
-
-  test("a document makes nobody fetch anything else", async () => {
-    const id = "https://client.example/more-addresses.json";
-    const elsewhere = "https://victim.example/anything";
-    describes(id, { sector_identifier_uri: elsewhere, jwks_uri: elsewhere, logo_uri: elsewhere });
-    expect((await person().open(begin(id).url)).html).toContain("Sign in");
-    expect(fetched).toEqual([id]);
-  });
-
-  test.each([
-    ["answers with another status", () => new Response("no", { status: 404 })],
-    ["redirects", () => new Response(null, { status: 302, headers: { location: "https://127.0.0.1/" } })],
-    ["is no JSON", () => new Response("<html>")],
-    ["is too long", () => new Response(`{"client_name":"${"x".repeat(6_000)}"}`)],
-    ["never comes", () => Promise.reject(new Error("timeout"))],
-  ])("a document that %s is refused", async (name, document) => {
-    const id = `https://client.example/${encodeURIComponent(name)}`;
-    documents.set(id, document);
-    const page = await person().open(begin(id).url);
-    expect([400, 401]).toContain(page.response.status);
-    expect([...new Set(fetched)]).toEqual([id]);
-  });
-
-  test.each([
-    "http://client.example/meta.json",
-    "https://user@client.example/meta.json",
-    "https://client.example/a/../meta.json",
-    "https://client.example/meta.json#x",
-    "ftp://client.example/meta.json",
-  ])("%s is no address of a client, and nothing is fetched", async (id) => {
-    const page = await person().open(begin(id).url);
-    expect(page.response.status).toBe(400);
-    expect(fetched).toEqual([]);
-  });
-
-  test("a stranger cannot use us to knock at somebody's door again and again", async () => {
-    for (let n = 0; n < 40; n++) await person().open(begin(`https://knock.example/${n}`).url);
-    expect(fetched.length).toBeLessThanOrEqual(30);
-  });
-
-  describe("to visitors from several addresses", () => {
-    let shared: TestGateway;
-
-    beforeAll(async () => {
-      const fetchDocument = async (url: string): Promise<Response> => {
-        fetched.push(url);
-        return documents.get(url)?.() ?? new Response("no", { status: 404 });
-      };
-      shared = await openTestGateway({
-        config: "trusted_proxies: ['127.0.0.1']\n",
-        parts: { fetchDocument },
-      });
-    });
-    afterAll(() => shared.close());
-
-    const visit = (id: string, address: string): Promise<Response> =>
-      fetch(createClient(shared.url, id).begin({ redirect_uri: "http://localhost:3118/callback" }).url, {
-        redirect: "manual",
-        headers: { "x-forwarded-for": address, accept: "text/html" },
-      });
-
-    test("one visitor's useless questions about a host keep nobody else from its clients", async () => {
-      const id = "https://popular.example/meta.json";
-      describes(id);
-      for (let n = 0; n < 40; n++) await visit(`https://popular.example/${n}`, "198.51.100.7");
-      expect((await visit(id, "203.0.113.9")).status).toBe(303);
-      expect([fetched.length, fetched.at(-1)]).toEqual([31, id]);
-    });
-
-    test("however many ask, no host is asked without end", async () => {
-      for (let n = 0; n < 630; n++) await visit(`https://crowded.example/${n}`, `198.51.${n % 30}.1`);
-      expect(fetched).toHaveLength(600);
-    });
-  });
+  expect((await client.trade(form)).status).toBe(401);
+  expect((await client.trade({ ...form, client_secret: secret })).status).toBe(200);
 });
+
+test.each([
+  "javascript:alert(1)",
+  "data:text/html,x",
+  "http://evil.example/cb",
+  "http://127.0.0.1.evil.example/cb",
+  "http://localhost.evil.example/cb",
+  "http://0.0.0.0/cb",
+  "http://10.0.0.1/cb",
+  "https://user:pw@client.example/cb",
+  "https://client.example/cb#fragment",
+  "https://client.example/a/../cb",
+  "https://client.example/%2e%2e/cb",
+  "https://client.example\\@evil.example/cb",
+  "https://client.example/c b",
+  "cursor://callback",
+  "ftp://client.example/cb",
+  "//client.example/cb",
+  "/cb",
+  "",
+  "https://client.example/ and so on for two thousand letters",
+])("a redirect to %p is refused", async (written) => {
+  const uri = written.replace(/ and so on.*/, "x".repeat(2_001));
+  for (const uris of [[uri], [redirectUri, uri]]) {
+    const response = await register({ redirect_uris: uris });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: "invalid_redirect_uri" });
+  }
+});
+
+test.each([
+  ["no redirect", { client_name: "A" }],
+  ["an empty list", { redirect_uris: [] }],
+  ["hundreds of redirects", { redirect_uris: Array.from({ length: 100 }, () => redirectUri) }],
+  ["a list", []],
+  ["no JSON", "redirect_uris=x"],
+  ["an implicit answer", { redirect_uris: [redirectUri], response_types: ["token"] }],
+  ["a key of its own", { redirect_uris: [redirectUri], token_endpoint_auth_method: "private_key_jwt" }],
+])("a registration with %s is refused", async (_, metadata) => {
+  const response = await register(metadata);
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ error: "invalid_client_metadata" });
+});
+
+test("a registration makes nobody fetch anything, and what else it says is dropped", async () => {
+  const response = await register({
+    redirect_uris: [redirectUri],
+    jwks_uri: "https://client.example/jwks",
+    sector_identifier_uri: "https://client.example/sector",
+    logo_uri: "https://client.example/logo",
+    initiate_login_uri: "https://client.example/login",
+    client_id: "mine",
+  });
+  expect(response.status).toBe(201);
+  const text = await response.text();
+  for (const word of ["jwks_uri", "sector", "logo", "login", '"mine"']) expect(text).not.toContain(word);
+  expect(fetched).toEqual([]);
+});
+
+test.each([
+  ["on the developer's own machine", "http://localhost:8787"],
+  ["that is empty", ""],
+  ["that is null", null],
+])("a client is taken with an address of its own %s, which is dropped", async (_, address) => {
+  const response = await register({ redirect_uris: [redirectUri], client_uri: address });
+  expect(response.status).toBe(201);
+  expect(await response.text()).not.toContain("client_uri");
+});
+
+test("a client is not refused for what is dropped", async () => {
+  const response = await register({
+    redirect_uris: [redirectUri],
+    application_type: "desktop",
+    software_id: "x".repeat(101),
+    software_version: null,
+  });
+  expect(response.status).toBe(201);
+});
+
+test("a name of a page is cut to what a page can show", async () => {
+  const response = await register({
+    redirect_uris: [redirectUri],
+    client_name: `${"x".repeat(79)}😀 and so on`,
+  });
+  expect(await response.json()).toMatchObject({ client_name: `${"x".repeat(79)}\ufffd` });
+});
+
+test("a registration larger than 16 KB is refused unread", async () => {
+  const response = await register({ redirect_uris: [redirectUri], software_id: "x".repeat(17_000) });
+  expect(response.status).toBe(413);
+});
+
+test("a flood of registrations is told to wait, and a client nobody used is forgotten after thirty days", async () => {
+  let passedMs = 0;
+  const clock = { wallMs: () => Date.now() + passedMs, monotonicMs: () => performance.now() + passedMs };
+  const own = await openTestGateway({ clock });
+  try {
+    const mine = await own.openAccount();
+    const used = await registerClient(own.url);
+    await createPerson(own.url, mine.key).allow(used.begin().url);
+    const unused = await registerClient(own.url);
+    let refused: Response | undefined;
+    for (let tries = 0; tries < 80 && refused === undefined; tries++) {
+      const response = await register({ redirect_uris: [redirectUri] }, own);
+      if (response.status !== 201) refused = response;
+    }
+    expect(refused?.status).toBe(429);
+    expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
+    const browser = createPerson(own.url, mine.key);
+    passedMs = 29 * 24 * 60 * 60_000;
+    expect((await browser.open(unused.begin().url)).response.status).toBe(200);
+    passedMs = 30 * 24 * 60 * 60_000 + 1_000;
+    const forgotten = await browser.open(unused.begin().url);
+    expect(forgotten.response.status).toBe(400);
+    expect(forgotten.html).toContain("This client is not known here, or not any more.");
+    expect(forgotten.html).toContain("Remove the connection in your client and add it again.");
+    expect((await browser.open(used.begin().url)).response.status).toBe(200);
+  } finally {
+    await own.close();
+  }
+});
+
+test("an operator can close registration", async () => {
+  const own = await openTestGateway({ config: "mcp: { registration: off }\n" });
+  try {
+    expect((await register({ redirect_uris: [redirectUri] }, own)).status).toBe(404);
+    const metadata = await (await fetch(`${own.url}/.well-known/oauth-authorization-server`)).json();
+    expect(metadata as object).not.toHaveProperty("registration_endpoint");
+  } finally {
+    await own.close();
+  }
+});
+
+test("while registration is closed, clients that registered before are nobody, and the operator's and those known by an address go on", async () => {
+  const byAddress = "https://client.example/goes-on.json";
+  const described = { client_id: byAddress, client_name: "By address", redirect_uris: [redirectUri] };
+  const listed = `clients: { desk: { name: Desk, redirect_uris: ['${redirectUri}'] } }`;
+  const own = await openTestGateway({
+    config: `mcp: { ${listed} }`,
+    parts: { fetchDocument: async () => Response.json(described) },
+  });
+  const registration = (is: "open" | "off"): Promise<void> =>
+    reload(own, `mcp: { registration: ${is}, ${listed} }`);
+  try {
+    const mine = await own.openAccount();
+    const browser = () => createPerson(own.url, mine.key);
+    const { client, refresh_token: renewal } = await signInWith(own.url, mine.key);
+    const person = browser();
+    const page = await person.open(client.begin().url);
+    const redeemed = client.begin();
+    const returned = await browser().allow(redeemed.url);
+
+    await registration("off");
+    const { response, left } = await browser().open(client.begin().url);
+    expect([response.status, left]).toEqual([400, false]);
+    const code = client.redeem(returned, redeemed.verifier).catch(String);
+    expect(await code).toContain("invalid_client");
+    const refused = await client.refresh(renewal);
+    expect(await refused.json()).toMatchObject({ error: "invalid_client" });
+    const consent = await person.submit(page, { action: "sign_in", key: mine.key });
+    const bounds = { spend: "yes", per_call_usd: "1", per_day_usd: "10", days: "30" };
+    const allowed = await person.submit(consent, { action: "allow", ...bounds });
+    expect([allowed.response.status, allowed.left]).toEqual([400, false]);
+    for (const id of ["desk", byAddress]) {
+      const known = createClient(own.url, id);
+      const { url, verifier } = known.begin();
+      const tokens = await known.redeem(await browser().allow(url), verifier);
+      expect((await known.refresh(tokens.refresh_token)).status).toBe(200);
+    }
+
+    await registration("open");
+    expect((await client.refresh(renewal)).status).toBe(200);
+    expect((await browser().open(client.begin().url)).response.status).toBe(200);
+  } finally {
+    await own.close();
+  }
+});
+async function reload({ gateway: running, sandbox }: TestGateway, config: string): Promise<void> {
+  await running.reload(await loadCatalogue([catalogueFolder]), parseConfig(config, "test", {}), sandbox.url);
+}
