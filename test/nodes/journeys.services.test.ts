@@ -15,12 +15,12 @@ const journeys = [
   "nodes/links-at-two-nodes",
   "tasks/video-tasks",
   "sign-in/access-tokens",
-  "streams/left-streams",
+  "money/costs",
   "nodes/calls-at-two-nodes",
   "money/idempotency",
   "nodes/agents-at-two-nodes",
   "money/one-truth",
-  "money/costs",
+  "streams/left-streams",
 ] as const;
 
 /** Each waits most of the time, so some are made at once. */
