@@ -452,7 +452,7 @@ export const mutants = [
   },
   {
     name: "sessions that are opened at once are not counted",
-    file: "gateway/src/doors/mcp/sessions/sessions.ts",
+    file: "gateway/src/doors/mcp/sessions/session-opener.ts",
     find: "const { running, server, transport } = add(id, owner);",
     replace: "await othersEnded;\n    const { running, server, transport } = add(id, owner);",
     tests: ["test/agents/agent-sessions.test.ts"],

@@ -1,4 +1,6 @@
 import type { ProgressNotification, ProgressToken, ServerContext } from "@modelcontextprotocol/server";
+import { isJsonObject } from "../../../platform/json.ts";
+import { toolNames } from "../tools/tools.ts";
 
 /** Often enough for a client that gives up on silence, seldom enough not to flood it. */
 const everyMs = 3_000;
@@ -29,4 +31,13 @@ export function beginProgress(
     notify({ method: "notifications/progress", params }).catch(() => {});
   }, everyMs);
   return () => clearInterval(timer);
+}
+
+/** The token under which a client wants to hear of progress. Tools that are not ours tell it themselves. */
+export function progressTokenIn(message: unknown): ProgressToken | undefined {
+  const { params } = isJsonObject(message) ? message : {};
+  const { name, _meta: meta } = isJsonObject(params) ? params : {};
+  const { progressToken: token } = isJsonObject(meta) ? meta : {};
+  const isOurs = toolNames.some((one) => one === name);
+  return isOurs && (typeof token === "string" || typeof token === "number") ? token : undefined;
 }

@@ -1,10 +1,7 @@
-import type { InitializeRequest } from "@modelcontextprotocol/server";
 import type { SignInRecords } from "../../../grants/sign-in-records.ts";
 import { createSealing } from "../../../keys/sealing.ts";
 import type { Secrets } from "../../../keys/secrets.ts";
-
-/** What a client said about itself when it opened its session. */
-export type Introduction = InitializeRequest["params"];
+import type { Introduction } from "./introduction.ts";
 
 /**
  * Who opened which session, in the store: a session is known to every process, and outlives the one it was opened in.
