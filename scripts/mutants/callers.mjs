@@ -122,6 +122,13 @@ export const mutants = [
     tests: ["gateway/src/keys/credentials.test.ts"],
   },
   {
+    name: "a revoked key buys with a body that came late, where the wall clock was set back",
+    file: "gateway/src/call/steps/authenticate.ts",
+    find: "clock.monotonicMs() - begunAtMs < trustedMs",
+    replace: "clock.wallMs() - call.receivedAtMs < trustedMs",
+    tests: ["test/callers/authentication.test.ts"],
+  },
+  {
     name: "who brings what a guesser brings has to wait with them, wherever they are",
     file: "gateway/src/keys/credentials.ts",
     find: "const name = `${addressBlock(address)} ${presented}`;",

@@ -36,6 +36,7 @@ import { asksAboutTask, asksUpstream, type ValidCall } from "./valid-call.ts";
 
 /** An `await` costs as much as a whole step, even on a value that is already there, so only promises are awaited. */
 export async function runCall(call: Call, gate: Gate): Promise<Answer> {
+  const begunAtMs = gate.clock.monotonicMs();
   const found = authenticate(call, gate); //                                     401 · 403 · 429
   let caller = found instanceof Promise ? await found : found;
   call.known.caller = caller;
@@ -49,7 +50,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const query = validateQuery(call, operation); //                               400
   const reading = readBody(call, operation, gate); //                            408 · 413 · 415 · 429
   const rawBody = reading instanceof Promise ? await reading : reading;
-  const foundAgain = authenticateAgain(call, caller, gate); //                   401 · 403 · 429
+  const foundAgain = authenticateAgain(call, caller, begunAtMs, gate); //        401 · 403 · 429
   caller = foundAgain instanceof Promise ? await foundAgain : foundAgain;
   checkOperationAllowed(operation, caller); //                                   403
   const input = validate(call, operation, { params, query, rawBody }); //        400
