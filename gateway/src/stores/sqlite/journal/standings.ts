@@ -51,6 +51,8 @@ export function createStandings(db: Database, post: () => void): Standings {
   /** A key that has unposted lines has a window here. */
   const budgets = new Map<string, WindowStanding[]>();
   const grantDays = new Map<string, Map<number, BoundStanding>>();
+  /** Windows and days of all of them together: whoever calls every day has a new one every day. */
+  let spans = 0;
   /** Keys and prices that are in the books, which they never leave; and of keys, whether they count their days. */
   const keys = new Map<string, boolean>();
   const prices = new Set<string>();
@@ -79,6 +81,7 @@ export function createStandings(db: Database, post: () => void): Standings {
     else budgets.set(keyId, (windows = []));
     const standing = { startMs, endMs, ...standingOf(sql.budget.get(keyId, startMs, endMs)) };
     windows.push(standing);
+    spans++;
     return standing;
   };
 
@@ -114,8 +117,11 @@ export function createStandings(db: Database, post: () => void): Standings {
   const grantDay = (grantId: string, startMs: number): BoundStanding => {
     let days = grantDays.get(grantId);
     if (!days) grantDays.set(grantId, (days = new Map<number, BoundStanding>()));
-    let standing = days.get(startMs);
-    if (!standing) days.set(startMs, (standing = standingOf(sql.grantDay.get(grantId, startMs))));
+    const known = days.get(startMs);
+    if (known) return known;
+    const standing = standingOf(sql.grantDay.get(grantId, startMs));
+    days.set(startMs, standing);
+    spans++;
     return standing;
   };
 
@@ -123,6 +129,7 @@ export function createStandings(db: Database, post: () => void): Standings {
     accounts.clear();
     budgets.clear();
     grantDays.clear();
+    spans = 0;
     keys.clear();
     prices.clear();
   };
@@ -137,7 +144,7 @@ export function createStandings(db: Database, post: () => void): Standings {
     knowsPrices,
     forget,
     forgetWhenMany: () => {
-      const size = accounts.size + budgets.size + grantDays.size + keys.size + prices.size;
+      const size = accounts.size + spans + keys.size + prices.size;
       if (size > standingsMax) forget();
     },
   };
