@@ -210,7 +210,13 @@ test("calls are paged by fifty, to the last one, and can be begun at a day", asy
   expect(rows(today.html, "Calls, the newest first").length).toBe(50);
   const before = await browser.open(`/account/calls?until=${dayOf(Date.now() - 86_400_000)}`);
   expect(before.html).toContain("There are none before that.");
-  for (const wrong of ["until=yesterday", "until=2026-13-45", "cursor=%27%20OR%201=1", "cursor="])
+  for (const wrong of [
+    "until=yesterday",
+    "until=2026-13-45",
+    "until=2026-02-30",
+    "cursor=%27%20OR%201=1",
+    "cursor=",
+  ])
     expect([wrong, (await browser.open(`/account/calls?${wrong}`)).response.status]).toEqual([wrong, 400]);
 });
 

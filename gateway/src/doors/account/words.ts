@@ -1,7 +1,7 @@
 // How money and times are written on these pages.
 
 import { usdFromMicros } from "../../platform/money.ts";
-import { secondsPerDay } from "../../platform/utc-day.ts";
+import { secondsOfDay, secondsPerDay } from "../../platform/utc-day.ts";
 import { html, type Html } from "../pages/html.ts";
 
 /** Reports carry whole micros as numbers; they are written out exactly. */
@@ -9,8 +9,8 @@ export const microsAsUsd = (micros: number): string => `${usdFromMicros(BigInt(m
 
 /** The first moment of a UTC day as forms write it; undefined for what is none. */
 export function readDayStartMs(day: string): number | undefined {
-  const startMs = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
-  return Number.isNaN(startMs) || startMs < 0 ? undefined : startMs;
+  const seconds = secondsOfDay(day);
+  return seconds === undefined || seconds < 0 ? undefined : seconds * 1000;
 }
 
 export function readDayEndMs(day: string): number | undefined {

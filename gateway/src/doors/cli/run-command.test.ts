@@ -99,6 +99,7 @@ describe("wrong usage", () => {
         "--no-granted-limits, --suspend or --resume.",
     ],
     [["account", "update", "a", "--rpm", "0"], "--rpm takes a whole number from 1."],
+    [["account", "update", "a", "--rpm", "10000000000"], "--rpm takes at most 9999999999."],
     [
       ["account", "update", "a", "--tpm", "5", "--no-granted-limits"],
       "--no-granted-limits excludes --rpm, --tpm and --concurrency.",

@@ -11,13 +11,15 @@ import {
   usdFromMicros,
   type Micros,
 } from "../../platform/money.ts";
-import { dayMs } from "../../platform/utc-day.ts";
+import { dayMs, secondsOfDay } from "../../platform/utc-day.ts";
 import { optional, WrongUsage, type GivenFlags } from "./command.ts";
 
 const textLengthMax = 200;
 /** A dearer plan than a hundred times the list price is a typing error. */
 const multiplierPpmMax = 100_000_000n;
 const graceMsMax = 365 * dayMs;
+/** No limit is as high; more digits are a typing error. */
+const figureMax = 9_999_999_999;
 
 export function readText(flag: string, written: string): string {
   const text = written.trim();
@@ -69,7 +71,8 @@ export function readMultiplier(flag: string, written: string): bigint {
 }
 
 export function readFigure(flag: string, written: string): number {
-  if (!/^[1-9]\d{0,9}$/.test(written)) throw new WrongUsage(`--${flag} takes a whole number from 1.`);
+  if (!/^[1-9]\d*$/.test(written)) throw new WrongUsage(`--${flag} takes a whole number from 1.`);
+  if (Number(written) > figureMax) throw new WrongUsage(`--${flag} takes at most ${figureMax}.`);
   return Number(written);
 }
 
@@ -148,7 +151,7 @@ const dateShape = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[
 export function readMomentMs(flag: string, written: string): number {
   const day = dateShape.exec(written)?.[1];
   const ms = Date.parse(written);
-  if (day === undefined || Number.isNaN(ms) || !isCalendarDay(day)) {
+  if (day === undefined || Number.isNaN(ms) || secondsOfDay(day) === undefined) {
     throw new WrongUsage(`--${flag} takes a date like 2030-01-31 (0:00 UTC) or 2030-01-31T18:00:00Z.`);
   }
   return ms;
@@ -162,14 +165,7 @@ export function readFutureMs(flag: string, written: string, nowMs: number): numb
 
 /** A UTC day, by its first second. */
 export function readDaySeconds(flag: string, written: string): number {
-  if (!/^\d{4}-\d\d-\d\d$/.test(written) || !isCalendarDay(written)) {
-    throw new WrongUsage(`--${flag} takes a UTC day like 2030-01-31.`);
-  }
-  return Date.parse(written) / 1000;
-}
-
-/** The parser of dates accepts 30 February and means 2 March. */
-function isCalendarDay(day: string): boolean {
-  const ms = Date.parse(day);
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);
+  const seconds = secondsOfDay(written);
+  if (seconds === undefined) throw new WrongUsage(`--${flag} takes a UTC day like 2030-01-31.`);
+  return seconds;
 }
