@@ -243,6 +243,8 @@ describe("the configuration", () => {
     ["colour: red", /unknown setting colour/],
     ["signup_credit_usd: 1000000.01", /signup_credit_usd: expected at most 1000000 USD/],
     ["signup_credit_usd: 999999999999999", /signup_credit_usd: expected at most 1000000 USD/],
+    ["mcp: { grant_per_day_usd: 1000000.01 }", /mcp\.grant_per_day_usd: expected at most 1000000 USD/],
+    ["mcp: { auto_approve_usd: 1000000.01 }", /mcp\.auto_approve_usd: expected at most 1000000 USD/],
     ["sandbox: maybe", /sandbox: expected on, off/],
     ["sandbox: http://[bad", /sandbox: expected on, off, or the address of a running sandbox/],
     ["sandbox: ftp://127.0.0.1:9100", /sandbox: expected on, off, or the address of a running sandbox/],

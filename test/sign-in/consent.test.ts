@@ -104,6 +104,15 @@ describe("the pages", () => {
     expect((await gateway.store.grants.list(account.accountId)).length).toBe(before);
   });
 
+  test.each(["per_call_usd", "per_day_usd"])("the most that %s may be is said, and taken", async (field) => {
+    const refused = await person()
+      .allow(desk().begin().url, { [field]: "1000000.000001" })
+      .catch(String);
+    expect(refused).toContain("1000000 USD at most");
+    const taken = await person().allow(desk().begin().url, { [field]: "1000000" });
+    expect(taken.searchParams.get("code")).toBeTruthy();
+  });
+
   test("the operator's days are what the page proposes and takes, also where they are none of the usual", async () => {
     const own = await openTestGateway({ config: "mcp: { grant_days: 45 }" });
     try {

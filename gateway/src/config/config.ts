@@ -1,18 +1,11 @@
 import { z } from "zod";
 import { specifiedTiers, tierNames, type TierLimits, type TierName } from "../limits/tiers.ts";
-import {
-  amountMicrosMax,
-  picoFromUsd,
-  ppmFromMultiplier,
-  usdFromMicros,
-  type Micros,
-  type Pico,
-} from "../platform/money.ts";
+import { picoFromUsd, ppmFromMultiplier, type Micros, type Pico } from "../platform/money.ts";
 import { modelName, modelOrOff, type ModelConfig } from "./model-config.ts";
 import { mcp, mcpUsual, type McpConfig } from "./mcp-config.ts";
 import { isNetwork } from "../platform/caller-address.ts";
 import { defaultNames, placeholders, type Names } from "../operation/names.ts";
-import { amount, count, usdAmount } from "./numbers.ts";
+import { amount, count, usdAmount, usdAtOnce } from "./numbers.ts";
 import { httpBase, httpUrl } from "./http-url.ts";
 import { upstream, type UpstreamConfig } from "./upstream-config.ts";
 
@@ -100,11 +93,7 @@ export const configSchema = z
     models: z.record(modelName, modelOrOff).nullish(),
     operations: z.record(z.string(), operation).nullish(),
     tiers: z.partialRecord(z.enum(tierNames), tier.nullable()).nullish(),
-    signup_credit_usd: usdAmount
-      .refine((micros) => micros <= amountMicrosMax, {
-        error: `expected at most ${usdFromMicros(amountMicrosMax)} USD`,
-      })
-      .optional(),
+    signup_credit_usd: usdAtOnce.optional(),
     mcp: mcp.nullish(),
     sandbox: z
       .union([z.boolean(), z.string()])

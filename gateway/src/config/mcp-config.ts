@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { whyNotRedirect } from "../grants/redirect-policy.ts";
 import type { Micros } from "../platform/money.ts";
-import { numeric, usdAmount } from "./numbers.ts";
+import { numeric, usdAtOnce } from "./numbers.ts";
 
 /** What an operator can set about the agent door and the sign-in in front of it. */
 export interface McpConfig {
@@ -51,8 +51,8 @@ const staticClient = z
 
 export const mcp = z
   .strictObject({
-    auto_approve_usd: usdAmount.optional(),
-    grant_per_day_usd: usdAmount.optional(),
+    auto_approve_usd: usdAtOnce.optional(),
+    grant_per_day_usd: usdAtOnce.optional(),
     grant_days: numeric(z.number().int().min(1).max(grantDaysMax)).optional(),
     allowed_hosts: z.array(z.string().regex(/^[a-z0-9.:[\]-]+$/, "expected host or host:port")).nullish(),
     registration: z

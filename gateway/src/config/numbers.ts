@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { microsFromUsd } from "../platform/money.ts";
+import { amountMicrosMax, microsFromUsd, usdFromMicros } from "../platform/money.ts";
 
 /** Numbers are read as written: their shortest decimal form is exact, arithmetic on them would not be. */
 export function amount(parse: (text: string) => bigint | undefined, expected: string) {
@@ -13,6 +13,11 @@ export function amount(parse: (text: string) => bigint | undefined, expected: st
 
 /** An amount of money, to the micro-USD. */
 export const usdAmount = amount(microsFromUsd, "USD, at most 6 decimals");
+
+/** One that is given, or allowed, to somebody at once. */
+export const usdAtOnce = usdAmount.refine((micros) => micros <= amountMicrosMax, {
+  error: `expected at most ${usdFromMicros(amountMicrosMax)} USD`,
+});
 
 /** A number, also as `${NAME}` gives it: what comes from the environment is text. */
 export const numeric = (schema: z.ZodNumber) =>

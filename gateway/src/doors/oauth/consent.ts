@@ -185,13 +185,20 @@ function readPolicy(
     const sentence = "The amount for one day is not an amount in USD, such as 5.";
     return { field: "per_day_usd", sentence };
   }
+  if (perCallMicros > amountMicrosMax) return tooMuch("per_call_usd", "one call");
+  if (perDayMicros > amountMicrosMax) return tooMuch("per_day_usd", "one day");
   return { perCallMicros, perDayMicros, expiresAtMs };
 }
 
 function readUsd(written: string): Micros | undefined {
   const micros = microsFromUsd(written.trim());
-  return micros === undefined || micros < 0n || micros > amountMicrosMax ? undefined : micros;
+  return micros === undefined || micros < 0n ? undefined : micros;
 }
+
+const tooMuch = (field: ConsentProblem["field"], span: string): ConsentProblem => ({
+  field,
+  sentence: `The amount for ${span} can be ${usdFromMicros(amountMicrosMax)} USD at most.`,
+});
 
 async function finish(
   { pair, clientName }: Waiting,
