@@ -1,4 +1,11 @@
-import { defineOperation, free, refuse, refuseEarlier, z } from "../gateway/src/for-catalogues.ts";
+import {
+  defineOperation,
+  free,
+  openApplicationsMax,
+  refuse,
+  refuseEarlier,
+  z,
+} from "../gateway/src/for-catalogues.ts";
 import { limitsReport, quotaApplication } from "./answers/own-answers.ts";
 
 const textMax = 4_000;
@@ -61,7 +68,7 @@ export const limitsRequestsCreate = defineOperation({
     if (filed.kind === "too_many_open") {
       return refuse(
         "invalid_parameters",
-        "this workspace has too many applications waiting; await a decision first",
+        `this workspace has ${openApplicationsMax} applications waiting, and no more may; await a decision first`,
       );
     }
     return {

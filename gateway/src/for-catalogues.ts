@@ -26,6 +26,7 @@ export { refuse } from "./platform/refusals.ts";
 
 // Figures that the engine keeps, too
 export { idempotencyKeyPattern, idempotencyKeyRule } from "./ledger/idempotency-key.ts";
+export { openApplicationsMax } from "./ledger/quota-applications.ts";
 export { secondsPerDay } from "./platform/utc-day.ts";
 export { contextTokensMax } from "./prices/quantities.ts";
 export { reportDaysMax } from "./usage/usage-report.ts";

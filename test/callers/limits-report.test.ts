@@ -96,6 +96,8 @@ describe("GET /v1/limits and applications for more", () => {
     for (let filed = 0; filed < 5; filed++) {
       expect((await tollgate.post(account, "/v1/limits/requests", good)).status).toBe(200);
     }
-    expect((await tollgate.post(account, "/v1/limits/requests", good)).status).toBe(400);
+    const oneMore = await tollgate.post(account, "/v1/limits/requests", good);
+    expect(oneMore.status).toBe(400);
+    expect(await oneMore.text()).toContain("5 applications");
   });
 });
