@@ -178,6 +178,13 @@ export const mutants = [
     tests: ["test/links/link-renewals.test.ts"],
   },
   {
+    name: "whoever finds the page of a link can undo it for a day",
+    file: "gateway/src/links/finish-link.ts",
+    find: "const undoMs = 60 * 60_000;",
+    replace: "const undoMs = 24 * 60 * 60_000;",
+    tests: ["test/links/links.test.ts"],
+  },
+  {
     name: "whatever a browser brings is its token on the page that asks before a link",
     file: "gateway/src/links/confirm-link.ts",
     find: "known !== undefined && isToken(known)",

@@ -94,6 +94,13 @@ export const mutants = [
     tests: ["test/money/disbelieved-figures.test.ts"],
   },
   {
+    name: "a call that runs for more than a minute gives its place to another",
+    file: "gateway/src/limits/call-limits.ts",
+    find: "const slotLeaseMs = 3 * 60 * 60_000;",
+    replace: "const slotLeaseMs = 60_000;",
+    tests: ["test/callers/operation-limits.test.ts"],
+  },
+  {
     name: "a slot is not returned when its call ends",
     file: "gateway/src/call/limits/share.ts",
     find: 'if (want.kind === "slot") return this.#limiter.freeSlot(want.name, want.holder);',

@@ -227,6 +227,27 @@ export const mutants = [
     tests: ["test/sign-in/sign-in-pages.test.ts"],
   },
   {
+    name: "a code that was lost on its way lets in whoever finds it for an hour",
+    file: "gateway/src/doors/oauth/server-configuration.ts",
+    find: "AuthorizationCode: 1 * minutes",
+    replace: "AuthorizationCode: 60 * minutes",
+    tests: ["test/sign-in/access-tokens.test.ts"],
+  },
+  {
+    name: "a client that nobody used for a month goes on",
+    file: "gateway/src/doors/oauth/server-configuration.ts",
+    find: "RefreshToken: 30 * days",
+    replace: "RefreshToken: 90 * days",
+    tests: ["test/sign-in/access-tokens.test.ts"],
+  },
+  {
+    name: "a sign-in that was left open can be ended hours later",
+    file: "gateway/src/doors/oauth/server-configuration.ts",
+    find: "Interaction: 10 * minutes",
+    replace: "Interaction: 600 * minutes",
+    tests: ["test/sign-in/access-tokens.test.ts"],
+  },
+  {
     name: "a header that means nothing to agents leads past the limit on requests",
     file: "gateway/src/doors/mcp/answer-agents.ts",
     find: "      if (limited) throw limited;\n      return unheard;",

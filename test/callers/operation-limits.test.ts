@@ -66,7 +66,7 @@ describe("limits of an operation's own", () => {
     expect(refused.headers.get("x-ratelimit-remaining-requests")).toBe("55");
     const retryAfter = Number(refused.headers.get("retry-after"));
     expect(retryAfter).toBeGreaterThanOrEqual(1);
-    // A place is free again when a call ends; its lease, of an hour, only bounds one that never does.
+    // A place is free again when a call ends; its lease, of some hours, only bounds one that never does.
     const nowSeconds = Math.ceil(clock.wallMs() / 1000);
     expect(error.limit.reset).toBe(nowSeconds + retryAfter);
     expect((await concurrencyOf(account))?.reset).toBe(nowSeconds);
@@ -89,6 +89,18 @@ describe("limits of an operation's own", () => {
     expect(concurrency?.remaining).toBe(5);
     expect(concurrency?.reset).toBe(Math.ceil(clock.wallMs() / 1000));
     expect(concurrency?.applies_to).toContain("test.slots");
+  });
+
+  test("a call keeps its place for as long as it may run, which is hours", async () => {
+    const account = await tollgate.openAccount({ tier: "free" });
+    const slots = () => tollgate.call(account, "/apis/v1/test/slots?ticker=A");
+    await tollgate.sandbox.fault({ path_contains: "snapshot", latency_ms: 1_000, times: 5 });
+    const running = Array.from({ length: 5 }, slots);
+    await tollgate.sandbox.busyWith(5);
+    clock.advance(2 * 60 * 60_000);
+    expect((await slots()).status).toBe(429);
+    expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect((await slots()).status).toBe(200);
   });
 
   const concurrencyOf = async (account: TestAccount) => {

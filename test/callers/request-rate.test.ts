@@ -95,6 +95,9 @@ describe("the rate of requests", () => {
     clock.advance(minuteMs - 1);
     const early = await gateway.call(free, balancePath);
     expect([early.status, early.headers.get("retry-after")]).toEqual([429, "1"]);
+    // Whoever comes back at the second that it names finds room.
+    const { error } = (await early.json()) as { error: { limit: { reset: number } } };
+    expect(error.limit.reset).toBe(Math.ceil((clock.wallMs() + 1) / 1_000));
     clock.advance(1);
     await exhaust(free);
   });

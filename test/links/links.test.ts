@@ -212,6 +212,8 @@ describe("a person who agreed comes back", () => {
 });
 
 describe("a link ends", () => {
+  const hourMs = 60 * 60_000;
+
   test("by undo, once, for whoever has the page, and the platform is told", async () => {
     const { gateway, platform } = linking;
     const person = await gateway.openAccount();
@@ -226,6 +228,21 @@ describe("a link ends", () => {
     expect(did(platform, "revoke") - revokedBefore).toBe(2);
     expect(await gateway.store.links.findLive(person.keyId, "platform")).toBeUndefined();
     expect((await visitor.submit(page)).status).toBe(400);
+  });
+
+  test.each([
+    ["within an hour", hourMs - 1, 200],
+    ["no more after an hour", hourMs, 400],
+  ])("by undo %s", async (_, waitedMs, status) => {
+    const { gateway, platform, clock } = linking;
+    const person = await gateway.openAccount();
+    const visitor = createVisitor();
+    const { auth_url: authUrl } = await startLink(gateway, person, lastingScopes);
+    const page = await visitor.open(platform.agree(authUrl));
+    clock.advance(waitedMs);
+    expect((await visitor.submit(page)).status).toBe(status);
+    const isLive = (await gateway.store.links.findLive(person.keyId, "platform")) !== undefined;
+    expect(isLive).toBe(status !== 200);
   });
 
   test("by linking again: the new one serves, and another person's old one ends at the platform", async () => {

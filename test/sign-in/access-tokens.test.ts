@@ -337,6 +337,60 @@ describe("refreshing", () => {
   });
 });
 
+describe("whoever takes too long", () => {
+  const dayMs = 24 * 60 * 60_000;
+
+  test.each([
+    ["a code within its minute is traded", 58_000, 200],
+    ["a code after its minute buys nothing", 60_000, 400],
+  ])("%s", async (_, waitedMs, status) => {
+    const account = await gateway.openAccount();
+    const client = await registerClient(gateway.url);
+    const { url, verifier } = client.begin();
+    const returned = await createPerson(gateway.url, account.key).allow(url);
+    passedMs = waitedMs;
+    const traded = await client.trade({
+      grant_type: "authorization_code",
+      code: returned.searchParams.get("code") ?? "",
+      redirect_uri: client.redirectUri,
+      code_verifier: verifier,
+    });
+    passedMs = 0;
+    expect(traded.status).toBe(status);
+  });
+
+  test.each([
+    ["a client that comes back within thirty days goes on", 30 * dayMs - 60_000, 200],
+    ["a client that comes back after thirty days has to be let in anew", 30 * dayMs, 400],
+  ])("%s, whatever it was granted for", async (_, waitedMs, status) => {
+    const account = await gateway.openAccount();
+    const { client, refresh_token: token } = await signInWith(gateway.url, account.key, { days: "90" });
+    passedMs = waitedMs;
+    const refreshed = await client.refresh(token);
+    passedMs = 0;
+    expect(refreshed.status).toBe(status);
+  });
+
+  test.each([
+    ["a person who thinks for nine minutes is let on", 9 * 60_000, true],
+    ["a sign-in that was left for ten minutes is over", 10 * 60_000, false],
+  ])("%s", async (_, waitedMs, left) => {
+    const account = await gateway.openAccount();
+    const client = await registerClient(gateway.url);
+    const person = createPerson(gateway.url, account.key);
+    const asked = await person.open(client.begin().url);
+    const page = await person.submit(asked, { action: "sign_in", key: account.key });
+    passedMs = waitedMs;
+    const bounds = { spend: "yes", per_call_usd: "1", per_day_usd: "10", days: "30" };
+    const done = await person.submit(page, { action: "allow", ...bounds });
+    passedMs = 0;
+    expect([done.left, (await gateway.store.grants.list(account.accountId)).length]).toEqual([
+      left,
+      left ? 1 : 0,
+    ]);
+  });
+});
+
 describe("revoking", () => {
   const waysToEnd: [
     string,

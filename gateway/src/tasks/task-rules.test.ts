@@ -7,7 +7,7 @@ import { createPollQuota } from "./poll-quota.ts";
 import { readTaskReport, type TaskReport } from "./read-task-report.ts";
 import { resultExpiresAtMs } from "./result-expiry.ts";
 import { errorWaitMs, pollAfterMs, stepFor } from "./task-rules.ts";
-import { taskLifeMs } from "./task-life.ts";
+import { statusOf, taskLifeMs } from "./task-life.ts";
 import { readTaskTime, writeTaskTime } from "./task-time.ts";
 import type { Task } from "../ledger/task-record.ts";
 
@@ -208,6 +208,15 @@ describe("a result link", () => {
     for (const odd of ["", "Expires=soon", "Expires=1", "Expires=999999999999", "x-oss-expires=60"]) {
       expect(says(odd)).toBe(day);
     }
+  });
+  test("is believed for a week and not for a second more", () => {
+    const week = 7 * day;
+    expect(says(`Expires=${(nowMs + week) / 1_000}`)).toBe(week);
+    expect(says(`Expires=${(nowMs + week) / 1_000 + 1}`)).toBe(day);
+  });
+  test("is told of to the millisecond before it ends", () => {
+    const ended: Task = { ...task, state: "SUCCEEDED", forgetAtMs: nowMs };
+    expect([statusOf(ended, nowMs - 1), statusOf(ended, nowMs)]).toEqual(["SUCCEEDED", "UNKNOWN"]);
   });
 });
 

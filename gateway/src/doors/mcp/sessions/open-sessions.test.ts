@@ -13,22 +13,24 @@ function open() {
     monotonicMs: () => nowMs,
     onEnded: (id) => Promise.resolve(void ended.push(id)),
   });
-  const add = (id: string): void => {
-    expect(sessions.makeRoom(id, owner)).toBeDefined();
+  const put = (id: string, whose = owner): void =>
     sessions.add(id, {
-      ...owner,
+      ...whose,
       server: new McpServer({ name: "test", version: "0" }),
       transport: new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => id }),
       running: createRunningRequests(() => () => {}),
       usedAtMs: nowMs,
       extendedAtMs: nowMs,
     });
+  const add = (id: string): void => {
+    expect(sessions.makeRoom(id, owner)).toBeDefined();
+    put(id);
   };
   const leaveAll = (ids: readonly string[]): void => {
     nowMs += halfHourMs + 1;
     for (const id of ids) expect(sessions.find(id)).toBeUndefined();
   };
-  return { sessions, ended, add, leaveAll };
+  return { sessions, ended, put, add, leaveAll };
 }
 
 const named = (count: number): string[] => Array.from({ length: count }, (_, n) => `s${n}`);
@@ -54,4 +56,13 @@ describe("sessions that left memory", () => {
     for (const id of ids) add(id);
     expect([sessions.count(), ended]).toEqual([50, []]);
   });
+});
+
+test("there are five thousand in all, whosever they are, and no more until one leaves", () => {
+  const { sessions, put, leaveAll } = open();
+  for (const id of named(5_000)) put(id, { principal: id, accountId: id });
+  const late = { principal: "late", accountId: "late" };
+  expect(sessions.makeRoom("late", late)).toBeUndefined();
+  leaveAll(["s0"]);
+  expect(sessions.makeRoom("late", late)).toBeDefined();
 });
