@@ -95,6 +95,33 @@ testInBrowser("what a call cost is seen at every width: no table is cut off, and
   }),
 );
 
+testInBrowser("a key with a long name widens none of its pages on a phone", () =>
+  inBrowser(
+    async ({ page }) => {
+      const name = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenträger";
+      await signIn(page, await gateway.issueKey(account, { name, scope: "account" }));
+      for (const { what, path } of pages) {
+        await page.goto(gateway.url + path());
+        expect([what, await widthOf(page)]).toEqual([what, 360]);
+      }
+    },
+    { width: 360 },
+  ),
+);
+
+testInBrowser("the end of a key stays in one piece beside a name that is written from the right", () =>
+  inBrowser(async ({ page }) => {
+    const holder = await gateway.openAccount({ scope: "account" });
+    const name = "مفتاح الإنتاج";
+    let named = await gateway.issueKey(holder, { name });
+    while (!/\d...$/.test(named.key)) named = await gateway.issueKey(holder, { name });
+    await signIn(page, holder);
+    await page.goto(`${gateway.url}/account/keys`);
+    const pieces = `[...document.querySelectorAll("code.whole")].map((end) => end.getClientRects().length)`;
+    expect(new Set((await page.evaluate(pieces)) as readonly number[])).toEqual(new Set([1]));
+  }),
+);
+
 testInBrowser("on paper everything is there, dark on light, and nothing to press or follow", () =>
   inBrowser(async ({ page }) => {
     await signIn(page, account);

@@ -54,10 +54,13 @@ export const keysPage = ({ keys, days, more, isFirst, nowMs }: Listed): AccountP
     </p>`,
 });
 
-/** Owners tell their secrets apart by how these end. Only live ones are shown: one that works no more would mislead. */
+/**
+ * Owners tell their secrets apart by how these end. Only live ones are shown: one that works no more would mislead. The name
+ * keeps its direction to itself, or the figures of an ending would be read as the end of an Arabic name.
+ */
 function nameOf(key: Key, nowMs: number): Html {
   const endings = liveSecrets(key, nowMs).map(({ last4 }) => html` <code class="whole">…${last4}</code>`);
-  return html`<span class="name">${key.name}${endings}</span>`;
+  return html`<span class="name"><bdi>${key.name}</bdi>${endings}</span>`;
 }
 
 const budgetOf = ({ key: { budget }, budgetUse }: KeySpending): Html =>
