@@ -132,6 +132,29 @@ testInBrowser("without JavaScript everything can be read, and the price list sea
   }
 });
 
+/** Cells of a table, by their column, that begin or end beside what can be seen of it without scrolling. */
+const unseenCells = (caption: string, columns: number): string =>
+  `[...document.querySelectorAll('[aria-label="${caption}"] tbody tr')]
+    .flatMap((row) => [...row.cells].slice(0, ${columns}))
+    .filter((cell) => cell.getBoundingClientRect().right > cell.closest(".table").getBoundingClientRect().right)
+    .map((cell) => cell.textContent)`;
+
+testInBrowser("on a phone the prices of every model are seen without scrolling their tables", async () => {
+  const { page, close } = await openBrowser({ width: 360, height: 740 });
+  try {
+    await page.goto(`${gateway.url}/prices`);
+    for (const [caption, columns] of [
+      ["Models, USD per 1,000,000 tokens", 3],
+      ["Video models, USD per second", 3],
+    ] as const) {
+      expect(await page.getByRole("region", { name: caption }).count()).toBe(1);
+      expect([caption, await page.evaluate(unseenCells(caption, columns))]).toEqual([caption, []]);
+    }
+  } finally {
+    await close();
+  }
+});
+
 testInBrowser("code is copied with one press, and the keyboard reaches the content first", async () => {
   const browser = await openBrowser();
   try {
