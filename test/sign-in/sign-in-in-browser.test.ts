@@ -50,12 +50,18 @@ testInBrowser("a client whose callback leads on to another origin takes its pers
   await last.stop(true);
 });
 
+/** Whether all of it is seen where the browser stands now. */
+const isOnScreen = (selector: string): string => `(() => {
+  const { top, bottom } = document.querySelector("${selector}").getBoundingClientRect();
+  return top >= 0 && bottom <= innerHeight;
+})()`;
+
 testInBrowser(
   "an amount that is none is told at its field, and two clients alike are told apart",
   async () => {
     const redirectUri = "http://127.0.0.1:9/callback";
     const client = await registerClient(gateway.url, { redirect_uris: [redirectUri] });
-    const { page, close } = await openBrowser({ width: 390 });
+    const { page, close } = await openBrowser({ width: 390, height: 640 });
     try {
       await page.goto(client.begin({ redirect_uri: redirectUri }).url);
       await page.fill("#key", account.key);
@@ -72,6 +78,7 @@ testInBrowser(
         expect(await page.evaluate("document.activeElement.id")).toBe(field.slice(1));
         const describedBy = await wrong.getAttribute("aria-describedby");
         expect(await page.locator(`#${describedBy}`).textContent()).toBe(sentence);
+        expect(await page.evaluate(isOnScreen(`#${describedBy}`))).toBe(true);
         expect(await violationsIn(page)).toEqual([]);
       }
       await page.goto(`${gateway.url}/oauth/grants`);

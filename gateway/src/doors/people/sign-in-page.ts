@@ -26,6 +26,7 @@ export const signInPage = ({ csrf, purpose, problem }: SignIn): SmallPage => ({
         spellcheck="false"
         maxlength="200"
         aria-describedby="key-hint${problem === undefined ? "" : " problem"}"
+        ${problem === undefined ? undefined : html`aria-invalid="true"`}
       />
       <p class="hint" id="key-hint">
         It begins with tgk_. It is used to recognise your account and is not passed on.

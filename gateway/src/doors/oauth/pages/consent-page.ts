@@ -44,11 +44,6 @@ export const consentPage = (consent: Consent): SmallPage => ({
       <dd>${consent.signedInAs}</dd>
     </dl>
     ${consent.toThisMachine ? localWarning : undefined}
-    ${
-      consent.problem === undefined
-        ? undefined
-        : html`<p class="warning" role="alert" id="problem">${consent.problem.sentence}</p>`
-    }
     <form method="post" autocomplete="off">
       <input type="hidden" name="csrf" value="${consent.csrf}" />
       <fieldset>
@@ -60,6 +55,7 @@ export const consentPage = (consent: Consent): SmallPage => ({
         ${consent.asksToSpend ? spending(consent) : undefined}
       </fieldset>
       <label for="days">Until</label>
+      ${problemAt(consent, "days")}
       <select id="days" name="days" ${wrongIf(consent, "days")}>
         ${consent.daysOffered.map(
           (days) =>
@@ -82,9 +78,14 @@ const localWarning = html`<p class="warning">
   could ask like this.
 </p>`;
 
-/** Whoever does not see the page hears at the field what is wrong with it, and begins there. */
+/** The browser scrolls to the field that is wrong, so what is wrong with it has to stand there, and is heard there. */
 const wrongIf = ({ problem }: Consent, field: ConsentProblem["field"]) =>
   problem?.field === field ? html`aria-invalid="true" aria-describedby="problem" autofocus` : undefined;
+
+const problemAt = ({ problem }: Consent, field: ConsentProblem["field"]) =>
+  problem?.field === field
+    ? html`<p class="warning" role="alert" id="problem">${problem.sentence}</p>`
+    : undefined;
 
 function spending(consent: Consent) {
   const { spend, perCallUsd, perDayUsd } = consent.fields;
@@ -95,6 +96,7 @@ function spending(consent: Consent) {
     <label for="per_call_usd"
       >Up to this for one call, without asking you <span class="hint">(USD)</span></label
     >
+    ${problemAt(consent, "per_call_usd")}
     <input
       type="text"
       inputmode="decimal"
@@ -107,6 +109,7 @@ function spending(consent: Consent) {
     <label for="per_day_usd"
       >Up to this in one day, whatever you approve <span class="hint">(USD, days are UTC)</span></label
     >
+    ${problemAt(consent, "per_day_usd")}
     <input
       type="text"
       inputmode="decimal"
