@@ -148,6 +148,19 @@ test("what was called is taken apart by operation, model and key, within what th
   ]);
 });
 
+test("large amounts are grouped like large counts, to the last micro", async () => {
+  const rich = await gateway.openAccount({
+    creditUsd: "1234567.000001",
+    budget: { window: "total", limitMicros: 1_000_000_000_000n },
+    scope: "account",
+  });
+  const { page, browser } = await signedIn(rich);
+  expect(tile(page.html, "Available")[0]).toBe("1,234,567.000001 USD");
+  expect(wordsOf(page.html)).toContain("0 USD spent and 0 USD held of 1,000,000 USD in total");
+  const { html } = await browser.open("/account/keys");
+  expect(rows(html, "Keys of the account")[0]).toContain("0 of 1,000,000 USD in total");
+});
+
 test("limits stand as the API has them", async () => {
   const { limits } = await ask<{ limits: { name: string; limit: number; remaining: number }[] }>(
     whole,

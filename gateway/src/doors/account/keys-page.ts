@@ -7,6 +7,7 @@ import { dayAndMinute } from "../../platform/clock.ts";
 import { usdFromMicros } from "../../platform/money.ts";
 import { dayOf } from "../../platform/utc-day.ts";
 import type { UsageReport } from "../../usage/usage-report.ts";
+import { grouped } from "../pages/counted.ts";
 import { html, type Html } from "../pages/html.ts";
 import type { AccountPage } from "./account-layout.ts";
 import { accountTable } from "./table.ts";
@@ -65,11 +66,12 @@ function nameOf(key: Key, nowMs: number): Html {
 
 const budgetOf = ({ key: { budget }, budgetUse }: KeySpending): Html =>
   budget && budgetUse
-    ? html`${usdFromMicros(budgetUse.spentMicros)} of ${usdFromMicros(budget.limitMicros)} USD
+    ? html`${grouped(usdFromMicros(budgetUse.spentMicros))} of ${grouped(usdFromMicros(budget.limitMicros))}
+      USD
       ${windowWords[budget.window]}${
         budgetUse.heldMicros === 0n
           ? undefined
-          : html`<span class="beside">${usdFromMicros(budgetUse.heldMicros)} USD held</span>`
+          : html`<span class="beside">${grouped(usdFromMicros(budgetUse.heldMicros))} USD held</span>`
       }`
     : html`none`;
 

@@ -2,10 +2,11 @@
 
 import { usdFromMicros } from "../../platform/money.ts";
 import { secondsOfDay, secondsPerDay } from "../../platform/utc-day.ts";
+import { grouped } from "../pages/counted.ts";
 import { html, type Html } from "../pages/html.ts";
 
 /** Reports carry whole micros as numbers; they are written out exactly. */
-export const microsAsUsd = (micros: number): string => `${usdFromMicros(BigInt(micros))} USD`;
+export const microsAsUsd = (micros: number): string => `${grouped(usdFromMicros(BigInt(micros)))} USD`;
 
 /** The first moment of a UTC day as forms write it; undefined for what is none. */
 export function readDayStartMs(day: string): number | undefined {

@@ -2,5 +2,6 @@
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${grouped(count)} ${count === 1 ? one : many}`;
 
-/** 1234567 is read wrongly, 1,234,567 is not. */
-export const grouped = (count: number): string => String(count).replaceAll(/\B(?=(\d{3})+$)/g, ",");
+/** 1234567 is read wrongly, 1,234,567 is not; neither is an amount, 1,234,567.000001. */
+export const grouped = (figure: number | string): string =>
+  String(figure).replaceAll(/(?<!\.\d*)\B(?=(\d{3})+(?!\d))/g, ",");

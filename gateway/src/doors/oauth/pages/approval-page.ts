@@ -1,6 +1,7 @@
 import type { Approval, ApprovalItem } from "../../../approvals/approvals.ts";
 import { dayAndMinute } from "../../../platform/clock.ts";
 import { usdFromMicros } from "../../../platform/money.ts";
+import { grouped } from "../../pages/counted.ts";
 import { html } from "../../pages/html.ts";
 import type { SmallPage } from "../../pages/small-page.ts";
 
@@ -22,7 +23,7 @@ export function approvalPage({ csrf, approval, asker, signedInAs, nowMs }: Shown
         <dt>Asked by</dt>
         <dd>${asker}</dd>
         <dt>At most</dt>
-        <dd><strong>${usdFromMicros(exposureMicros)} USD</strong></dd>
+        <dd><strong>${grouped(usdFromMicros(exposureMicros))} USD</strong></dd>
         <dt>Signed in as</dt>
         <dd>${signedInAs}</dd>
         <dt>Open until</dt>
@@ -54,9 +55,9 @@ const entryOf = (item: Approval["items"][number]) =>
     ${item.argumentsCut ? cutWarning : undefined}
     <dl>
       <dt>Expected</dt>
-      <dd>${usdFromMicros(item.expectedMicros)} USD</dd>
+      <dd>${grouped(usdFromMicros(item.expectedMicros))} USD</dd>
       <dt>At most</dt>
-      <dd>${usdFromMicros(item.capMicros)} USD</dd>
+      <dd>${grouped(usdFromMicros(item.capMicros))} USD</dd>
     </dl>
   </li>`;
 

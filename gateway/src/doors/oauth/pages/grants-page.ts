@@ -2,6 +2,7 @@ import { accountPage } from "../../../config/addresses.ts";
 import type { Grant } from "../../../grants/grants.ts";
 import { dayAndMinute } from "../../../platform/clock.ts";
 import { usdFromMicros } from "../../../platform/money.ts";
+import { grouped } from "../../pages/counted.ts";
 import { html } from "../../pages/html.ts";
 import type { SmallPage } from "../../pages/small-page.ts";
 
@@ -52,7 +53,7 @@ function entryOf({ grant, keyName, expiresAtMs }: Entry, csrf: string) {
       <dd>
         ${
           scopes.includes("tools:spend")
-            ? `look around; spend ${usdFromMicros(spendPolicy.perCallMicros)} USD a call, ${usdFromMicros(spendPolicy.perDayMicros)} USD a day; act for the platform accounts linked to its key`
+            ? `look around; spend ${grouped(usdFromMicros(spendPolicy.perCallMicros))} USD a call, ${grouped(usdFromMicros(spendPolicy.perDayMicros))} USD a day; act for the platform accounts linked to its key`
             : "look around"
         }
       </dd>
