@@ -140,6 +140,23 @@ test("a file tells of a call what its receipt tells: every kind of tokens, its v
   expect(receipt.charged_micros_usd).toBeLessThan(receipt.usage_value_micros_usd);
 });
 
+test("days of which there is no file are told at the form, with what was written there", async () => {
+  const { browser } = await signedIn(await gateway.openAccount());
+  const wrong = await browser.open("/account/calls.csv?from=2026-01-02&to=2026-01-01");
+  expect(wrong.response.status).toBe(400);
+  expect(wrong.html).toContain("<h1>Calls</h1>");
+  expect(wrong.html).toMatch(/role="alert" id="problem">The first day has to be today or before, the last/);
+  for (const [name, day] of [
+    ["from", "2026-01-02"],
+    ["to", "2026-01-01"],
+  ])
+    expect(wrong.html).toMatch(
+      new RegExp(`name="${name}"\\s+value="${day}"[^>]*aria-invalid="true" aria-describedby="problem"`),
+    );
+  const { html } = await browser.open("/account/calls.csv?from=%22%3Eyesterday&to=2026-01-01");
+  expect(html).toMatch(/name="from"\s+value=""/);
+});
+
 test("a file wants a span of days, and counts as many pages", async () => {
   const { browser } = await signedIn(await gateway.openAccount());
   const today = dayOf(Date.now());

@@ -11,12 +11,20 @@ const path = `${accountPage}/calls`;
 export const callsFilePath = `${path}.csv`;
 export const backToCalls: Onward = { path, words: "Back to the calls" };
 
+/** The days written in the form for a file, and why there is none of them. */
+export interface FileRefused {
+  readonly from: string;
+  readonly to: string;
+  readonly problem: string;
+}
+
 interface Listed extends CallsShown {
   /** Whose each call is, for whoever sees the calls of several keys. */
   readonly names: ReadonlyMap<string, string> | undefined;
   readonly until: string | undefined;
   readonly today: string;
   readonly isNewest: boolean;
+  readonly refused: FileRefused | undefined;
 }
 
 export const callsPage = (listed: Listed): AccountPage => ({
@@ -34,23 +42,35 @@ export const callsPage = (listed: Listed): AccountPage => ({
 });
 
 /** The running month is what is asked for most; whoever wants the last one changes two dates. */
-const download = ({ today }: Listed): Html =>
-  html`<h2>As a file</h2>
+function download({ today, refused }: Listed): Html {
+  const { from, to } = refused ?? { from: `${today.slice(0, 8)}01`, to: today };
+  const wrong = refused && html`aria-invalid="true" aria-describedby="problem"`;
+  return html`<h2>As a file</h2>
     <p>
       The calls that ended in these days, with what each used and cost, for a spreadsheet. Their charges sum
       to those of the usage report.
     </p>
+    ${refused && html`<p class="note" role="alert" id="problem">${refused.problem}</p>`}
     <form class="search" method="get" action="${callsFilePath}">
       <div>
         <label for="from">From (UTC)</label>
-        <input type="date" id="from" name="from" value="${today.slice(0, 8)}01" required />
+        <input
+          type="date"
+          id="from"
+          name="from"
+          value="${from}"
+          required
+          ${wrong}
+          ${refused && html`autofocus`}
+        />
       </div>
       <div>
         <label for="to">To, included</label>
-        <input type="date" id="to" name="to" value="${today}" required />
+        <input type="date" id="to" name="to" value="${to}" required ${wrong} />
       </div>
       <button>Download CSV</button>
     </form>`;
+}
 
 const table = ({ calls, names }: Listed): Html =>
   accountTable({

@@ -8,11 +8,9 @@ import { dayOf, secondsPerDay } from "../../platform/utc-day.ts";
 import { tokenTotals } from "../../prices/quantities.ts";
 import { reportDaysMax, type UsageWindow } from "../../usage/usage-report.ts";
 import { grouped } from "../pages/counted.ts";
-import { pageResponse } from "../pages/small-page.ts";
-import { errorPage } from "../people/message-page.ts";
-import { backToCalls } from "./calls-page.ts";
 import { keyNames } from "./key-names.ts";
 import type { Reader } from "./reader.ts";
+import { showFileRefused } from "./show-calls.ts";
 import { readDayStartMs } from "./words.ts";
 
 /** Some megabytes, which are put together while others are served. */
@@ -20,12 +18,14 @@ const callsMax = 50_000;
 
 export async function downloadCalls(reader: Reader, query: URLSearchParams): Promise<Response> {
   const { asker, selfService } = reader;
+  const refuse = (problem: string): Promise<Response> =>
+    showFileRefused(reader, { from: dayIn(query, "from"), to: dayIn(query, "to"), problem });
   const window = readWindow(query, asker.nowMs);
-  if (!window) return wrongDays();
+  if (!window) return refuse(wrongDays);
   const { totals } = await selfService.usage(asker, window);
-  if (totals.requests > callsMax) return tooMany(totals.requests);
+  if (totals.requests > callsMax) return refuse(tooMany(totals.requests));
   const calls = await readEnded(reader, window, totals.requests);
-  if (!calls) return tooFar();
+  if (!calls) return refuse(tooFar);
   const names = await keyNames(
     reader,
     calls.map(({ key_id: id }) => id),
@@ -42,6 +42,12 @@ export async function downloadCalls(reader: Reader, query: URLSearchParams): Pro
       "x-content-type-options": "nosniff",
     },
   });
+}
+
+/** As it was written, if it is a day at all. */
+function dayIn(query: URLSearchParams, name: string): string {
+  const day = query.get(name) ?? "";
+  return readDayStartMs(day) === undefined ? "" : day;
 }
 
 /** What ended before this second stays as it is; what ends while the file is made would be in it or not by chance. */
@@ -112,32 +118,10 @@ const columns: Readonly<Record<string, Cell>> = {
   price_version: (call) => call.price_version,
 };
 
-const wrongDays = (): Response =>
-  pageResponse(
-    errorPage(
-      "Not a span of days",
-      `Choose a first and a last day, at most ${reportDaysMax}, none in the future.`,
-      backToCalls,
-    ),
-    400,
-  );
+const wrongDays = `The first day has to be today or before, the last one not before it, and no more than ${reportDaysMax} days in all.`;
 
-const tooMany = (calls: number): Response =>
-  pageResponse(
-    errorPage(
-      "Too many calls for a file",
-      `In these days ${grouped(calls)} calls ended, and a file holds ${grouped(callsMax)}. Choose fewer days.`,
-      backToCalls,
-    ),
-    400,
-  );
+const tooMany = (calls: number): string =>
+  `In these days ${grouped(calls)} calls ended, and a file holds ${grouped(callsMax)}. Choose fewer days.`;
 
-const tooFar = (): Response =>
-  pageResponse(
-    errorPage(
-      "Too many calls to look through",
-      "The account’s other keys made too many calls in between. Sign in with a key that sees the whole account.",
-      backToCalls,
-    ),
-    400,
-  );
+const tooFar =
+  "The account’s other keys made too many calls in between to look through them all. Sign in with a key that sees the whole account.";

@@ -3,7 +3,7 @@ import { dayOf } from "../../platform/utc-day.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import { errorPage } from "../people/message-page.ts";
 import { accountResponse } from "./account-layout.ts";
-import { backToCalls, callsPage } from "./calls-page.ts";
+import { backToCalls, callsPage, type FileRefused } from "./calls-page.ts";
 import { keyNames } from "./key-names.ts";
 import { readCalls } from "./read-calls.ts";
 import type { Reader } from "./reader.ts";
@@ -19,6 +19,21 @@ export async function showCalls(reader: Reader, query: URLSearchParams): Promise
       400,
     );
   }
+  return listCalls(reader, { cursor, until, dayEnd });
+}
+
+/** The newest calls again, with what was written in the form for a file, and beside it what is wrong with that. */
+export const showFileRefused = (reader: Reader, refused: FileRefused): Promise<Response> =>
+  listCalls(reader, { refused });
+
+interface Wanted {
+  readonly cursor?: string | undefined;
+  readonly until?: string | undefined;
+  readonly dayEnd?: number | undefined;
+  readonly refused?: FileRefused;
+}
+
+async function listCalls(reader: Reader, { cursor, until, dayEnd, refused }: Wanted): Promise<Response> {
   const shown = await readCalls(reader, { before: cursor, madeBeforeMs: dayEnd });
   const names = seesAccount(reader.asker)
     ? await keyNames(
@@ -27,8 +42,8 @@ export async function showCalls(reader: Reader, query: URLSearchParams): Promise
       )
     : undefined;
   const today = dayOf(Math.floor(reader.asker.nowMs / 1000));
-  const listed = { ...shown, names, until, today, isNewest: cursor === undefined };
-  return accountResponse(callsPage(listed), reader);
+  const listed = { ...shown, names, until, today, isNewest: cursor === undefined, refused };
+  return accountResponse(callsPage(listed), reader, refused ? 400 : 200);
 }
 
 /** Any text sorts somewhere among ids; what looks like none was not written by us. */
