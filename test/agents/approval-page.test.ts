@@ -82,7 +82,8 @@ test("a person sees who asks for what at which rate and at most how much, and sa
   expect(done.html).toContain("Approved");
   expect(done.html).not.toContain("something");
   expect(await decisionOf(id)).toBe("approved");
-  await browser.submit(page, { action: "deny" });
+  const tooLate = await browser.submit(page, { action: "deny" });
+  expect(tooLate.html).toContain("It was approved before you denied it, and that stands.");
   expect(await decisionOf(id)).toBe("approved");
 });
 

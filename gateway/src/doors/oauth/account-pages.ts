@@ -35,7 +35,8 @@ export const answerApproval = (asked: PageRequest, parts: PageParts): Promise<Re
       const stands = decision && (await approvals.decide({ id, accountId, decision, nowMs }));
       const askedWith = await keys.find(approval.keyId);
       const asker = `${approval.asker}, with ${askedWith ? parts.people.describe(askedWith) : "a key"}`;
-      return pageResponse(approvalPage({ csrf, approval: stands ?? approval, asker, signedInAs, nowMs }));
+      const shown = { csrf, approval: stands ?? approval, decision, asker, signedInAs, nowMs };
+      return pageResponse(approvalPage(shown));
     },
   });
 

@@ -1,4 +1,4 @@
-import type { Approval, ApprovalItem } from "../../../approvals/approvals.ts";
+import type { Approval, ApprovalDecision, ApprovalItem } from "../../../approvals/approvals.ts";
 import { dayAndMinute } from "../../../platform/clock.ts";
 import { usdFromMicros } from "../../../platform/money.ts";
 import { grouped } from "../../pages/counted.ts";
@@ -8,13 +8,16 @@ import type { SmallPage } from "../../pages/small-page.ts";
 interface ShownApproval {
   readonly csrf: string;
   readonly approval: Approval;
+  /** What the person has just decided; it does not stand where another decision came first. */
+  readonly decision: ApprovalDecision | undefined;
   /** In words, with the name of the key. */
   readonly asker: string;
   readonly signedInAs: string;
   readonly nowMs: number;
 }
 
-export function approvalPage({ csrf, approval, asker, signedInAs, nowMs }: ShownApproval): SmallPage {
+export function approvalPage(shown: ShownApproval): SmallPage {
+  const { csrf, approval, asker, signedInAs, nowMs } = shown;
   const state = stateOf(approval, nowMs);
   const exposureMicros = approval.items.reduce((sum, { capMicros }) => sum + capMicros, 0n);
   return {
@@ -43,7 +46,7 @@ export function approvalPage({ csrf, approval, asker, signedInAs, nowMs }: Shown
                 <button name="action" value="sign_out">Use another key</button>
               </div>
             </form>`
-          : html`<p role="status">${sentences[state]}</p>`
+          : html`<p role="status">${endOf(state, shown)}</p>`
       }`,
   };
 }
@@ -74,9 +77,19 @@ const cutWarning = html`<p class="warning">
 const stateOf = ({ decision, expiresAtMs }: Approval, nowMs: number) =>
   decision ?? (expiresAtMs <= nowMs ? "expired" : "open");
 
+/** Two windows, or two persons, may decide: whoever came too late is told that it was not their word. */
+function endOf(state: keyof typeof sentences, { decision }: ShownApproval): string {
+  const stands = decision === undefined || decision === state || state === "expired";
+  return stands ? sentences[state] : `${tooLate[state]} ${sentences[state]}`;
+}
+
 const titles = { approved: "Approved", denied: "Denied", expired: "Too late" };
 const sentences = {
   approved: "You can close this page; the agent may go on.",
   denied: "Nothing will be spent. You can close this page.",
   expired: "The question has expired. The agent can ask again.",
+};
+const tooLate = {
+  approved: "It was approved before you denied it, and that stands.",
+  denied: "It was denied before you approved it, and that stands.",
 };
