@@ -95,6 +95,35 @@ testInBrowser("what a call cost is seen at every width: no table is cut off, and
   }),
 );
 
+/** Lines of operation ids that begin in the middle of a word. */
+const brokenIds = `[...document.querySelectorAll(".table td code")].flatMap((id) => {
+  const lines = new Map();
+  for (const text of [...id.childNodes].filter(({ nodeType }) => nodeType === 3))
+    for (let at = 0; at < text.length; at++) {
+      const range = document.createRange();
+      range.setStart(text, at);
+      range.setEnd(text, at + 1);
+      const { top } = range.getBoundingClientRect();
+      lines.set(top, (lines.get(top) ?? "") + range.toString());
+    }
+  return [...lines.values()].slice(1).filter((line) => !line.startsWith("."));
+})`;
+
+testInBrowser("the ids of operations are broken between their parts, however long a key is named", () =>
+  inBrowser(async ({ page }) => {
+    const name = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenträger";
+    const holder = await gateway.openAccount({ scope: "account", name });
+    await gateway.call(holder, snapshotPath);
+    await gateway.post(holder, "/v1/rerank", { query: "tea", documents: ["green tea", "a car"] });
+    await signIn(page, holder);
+    await page.goto(`${gateway.url}/account/calls`);
+    for (const width of [700, 820, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect([width, await page.evaluate(brokenIds)]).toEqual([width, []]);
+    }
+  }),
+);
+
 testInBrowser("a key with a long name widens none of its pages on a phone", () =>
   inBrowser(
     async ({ page }) => {

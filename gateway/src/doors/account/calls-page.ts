@@ -1,5 +1,6 @@
 import { accountPage } from "../../config/addresses.ts";
 import type { Receipt } from "../../ledger/receipt.ts";
+import { breakable } from "../pages/breakable.ts";
 import { html, type Html } from "../pages/html.ts";
 import type { Onward } from "../people/message-page.ts";
 import type { AccountPage } from "./account-layout.ts";
@@ -79,7 +80,7 @@ const table = ({ calls, names }: Listed): Html =>
     figures: [names ? 4 : 3],
     rows: calls.map((call) => [
       html`<a href="${path}/${call.request_id}">${moment(call.created_at)}</a>`,
-      html`<code>${call.operation_id}</code>${
+      html`<code>${breakable(call.operation_id)}</code>${
           call.model === null ? undefined : html`<span class="beside">${call.model}</span>`
         }`,
       ...(names ? [html`<span class="name">${names.get(call.key_id) ?? call.key_id}</span>`] : []),

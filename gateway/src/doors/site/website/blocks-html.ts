@@ -1,3 +1,4 @@
+import { breakable } from "../../pages/breakable.ts";
 import { html, type Html } from "../../pages/html.ts";
 import { piecesOf, type Block, type Table } from "./blocks.ts";
 
@@ -75,14 +76,6 @@ export const inline = (written: string, link: LinkTo): Html[] =>
     if (code) return html`<code>${breakable(words)}</code>`;
     return href === undefined ? html`${words}` : html`<a href="${link(href)}">${words}</a>`;
   });
-
-/** Paths and ids are long words: they may be broken between their parts, the longest between words too. */
-const breakable = (words: string): Html[] =>
-  words
-    .split(words.length > longCharacters ? /(?<=\w)(?=[/.:])|(?<=[_-])(?=\w)/ : /(?<=\w)(?=[/.:])/)
-    .map((part, at) => (at === 0 ? html`${part}` : html`<wbr />${part}`));
-
-const longCharacters = 24;
 
 const slug = (words: string): string =>
   words
