@@ -120,12 +120,12 @@ const promisesOf = (offer: Offer): readonly Promised[] => [
   {
     title: "Receipts",
     words:
-      "Each call has a [receipt](/docs/operations/requests.get): what was held, used and charged, at which prices, by which upstream, and why.",
+      "Each call that is sold has a [receipt](/docs/operations/requests.get): what was held, used and charged, at which prices, by which upstream, and why.",
   },
 ];
 
 const dialectWords =
-  "Official OpenAI, Anthropic and Google clients work as they are; any model that converses can be called in any of their dialects.";
+  "Official OpenAI, Anthropic and Google clients work, set up as the [quick start](/quickstart) shows; any model that converses can be called in any of their dialects.";
 
 const doorsOf = (material: Material): readonly (Promised & { readonly path: string })[] => [
   {
