@@ -42,6 +42,18 @@ describe("the configuration", () => {
     await until(async () => (await price()) === 30_000);
   });
 
+  test("takes what it names as ${…} from a file .env in the folder of the start, too, as the README says", async () => {
+    writeFileSync(
+      join(starts.folder, "tollgate.yaml"),
+      'upstreams: { own: { protocol: jina, url: "http://127.0.0.1:9/v1", key: "${OWN_KEY}" } }\n',
+    );
+    const contract = (): ReturnType<typeof runTollgate> =>
+      runTollgate(["contract"], { folder: starts.folder });
+    expect((await contract()).errors).toContain("the environment variable OWN_KEY is not set");
+    writeFileSync(join(starts.folder, ".env"), "OWN_KEY=sk-own\n");
+    expect((await contract()).code).toBe(0);
+  });
+
   test("that appears after the start is read, and once it was there its absence changes nothing", async () => {
     const gateway = await start();
     const price = (): Promise<number> => snapshotMicrosNow(gateway);
