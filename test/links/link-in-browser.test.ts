@@ -1,7 +1,7 @@
 // The whole way in a real browser: from auth_url, over the platform's pages, to a follow that is paid for, and undone.
 
 import { afterAll, beforeAll, describe, expect } from "bun:test";
-import { openBrowser, testInBrowser, type TestBrowser } from "../support/browser.ts";
+import { openBrowser, testInBrowser, violationsIn, type TestBrowser } from "../support/browser.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { followMicros, followPath, linksPath } from "./linking.ts";
 import { startLink } from "../support/visitor.ts";
@@ -69,6 +69,19 @@ for (const { device, ...screen } of [
     },
   );
 }
+
+testInBrowser("axe finds nothing wrong with any page of the way", async () => {
+  const { page, close } = await openBrowser();
+  await page.goto((await startLink(gateway, account)).auth_url);
+  expect(await violationsIn(page)).toEqual([]);
+  await page.getByRole("button", { name: "Ada (@ada)" }).click();
+  await page.getByRole("button", { name: "Deny" }).waitFor();
+  expect(await violationsIn(page)).toEqual([]);
+  await page.getByRole("button", { name: "Deny" }).click();
+  await page.getByRole("heading", { name: "You said no" }).waitFor();
+  expect(await violationsIn(page)).toEqual([]);
+  await close();
+});
 
 testInBrowser("a person who says no is told so, and nothing is linked", async () => {
   const { page, close } = await openBrowser();

@@ -70,7 +70,7 @@ const page = (title: string, content: string): string => `<!doctype html>
 <style>${style}</style>
 </head>
 <body>
-<p id="notice" role="note">Sandbox platform, nothing real: no account, no post and no follow exists outside this machine.</p>
+<header><p id="notice" role="note">Sandbox platform, nothing real: no account, no post and no follow exists outside this machine.</p></header>
 <main>
 <h1>${escape(title)}</h1>
 ${content}
