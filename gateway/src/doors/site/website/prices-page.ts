@@ -67,7 +67,9 @@ const about =
 const isSearch = ({ words, category }: Search): boolean => words !== "" || category !== undefined;
 
 const foundWords = (operations: number, models: number): string =>
-  `${counted(operations, "operation")}, ${counted(models, "model")}.`;
+  operations + models === 0
+    ? "Nothing here fits your search."
+    : `${counted(operations, "operation")}, ${counted(models, "model")}.`;
 
 const searchForm = ({ words, category }: Search, action: string): Html =>
   html`<form class="search" role="search" action="${action}" method="get">
