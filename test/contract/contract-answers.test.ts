@@ -72,6 +72,16 @@ const hintsFor = (operation: DeclaredOperation) => ({
 const callerOf = (operation: DeclaredOperation): TestAccount | Promise<TestAccount> =>
   operation.requestsPerMinute === undefined ? account : openAccount();
 
+/** What every answer of every server may carry. */
+const ofHttp: ReadonlySet<string> = new Set([
+  "cache-control",
+  "connection",
+  "content-length",
+  "content-type",
+  "date",
+  "transfer-encoding",
+]);
+
 async function send(made: MadeRequest, caller: TestAccount): Promise<Answered> {
   const keys = { own: `Bearer ${caller.key}`, wrong: "Bearer tgk_nobody", none: undefined };
   const authorization = keys[made.key];
@@ -88,7 +98,7 @@ async function send(made: MadeRequest, caller: TestAccount): Promise<Answered> {
   if (status === 429) expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
   return {
     status,
-    headers: [...headers.keys()].filter((name) => name.startsWith("x-")),
+    headers: [...headers.keys()].filter((name) => !ofHttp.has(name)),
     contentType: headers.get("content-type") ?? "",
     text: await response.text(),
     fromUpstream: headers.has("x-tollgate-upstream"),
@@ -205,6 +215,8 @@ test("what the account is told is as declared with every null in it, and without
 });
 
 describe("the headers are declared", () => {
+  /** A vendor that says so speaks of what the caller wrote, also with a 403: that is passed on, too. */
+  const aboutContent = JSON.stringify({ error: { code: "content_policy_violation", message: "No." } });
   const exampleOf = (id: string): MadeRequest => {
     const made = exampleRequest(operationOf(id));
     if (!made) throw new Error(`${id} has no example.`);
@@ -237,12 +249,13 @@ describe("the headers are declared", () => {
       ["rerank.create", "jina"],
       ["financial.metrics.snapshot", "financialdatasets"],
     ] as const) {
-      for (const vendorSays of [400, 418, 500]) {
-        await gateway.sandbox.fault({ vendor, status: vendorSays, body: "{}", times: 1 });
+      for (const vendorSays of [400, 403, 408, 418, 500, 504]) {
+        await gateway.sandbox.fault({ vendor, status: vendorSays, body: aboutContent, times: 1 });
         const { status, headers } = await saidBy(id, exampleOf(id), await openAccount());
         const isFree = id.endsWith("count_tokens");
         expect([id, status, headers.includes("x-tollgate-upstream")]).toEqual([id, vendorSays, true]);
         expect([id, headers.includes("x-tollgate-cost-micros-usd")]).toEqual([id, !isFree]);
+        expect([id, headers.includes("x-should-retry")]).toEqual([id, [408, 504].includes(vendorSays)]);
       }
       await gateway.sandbox.clear();
     }

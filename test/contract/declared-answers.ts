@@ -6,7 +6,7 @@ import { listOf, objectOf, type DeclaredOperation, type Json } from "./contract-
 
 export interface Answered {
   readonly status: number;
-  /** The names of those that are no other protocol's: all that begin with "x-", in lower case. */
+  /** The names of those that are not HTTP's own, in lower case. */
   readonly headers: readonly string[];
   readonly contentType: string;
   readonly text: string;

@@ -26,7 +26,7 @@ export function describeAnswers(
   return {
     "200": {
       description: isSold(operation) && operation.streams ? "The answer, whole or streamed." : "The answer.",
-      headers: describeAnswerHeaders(operation, names, components),
+      headers: describeAnswerHeaders(operation, conventions, names, components),
       content: describeSuccess(operation, components),
     },
     ...Object.fromEntries(refused),
@@ -76,8 +76,9 @@ function describeRefusal(
   const passedOn = asksUpstream(operation) && !oursAlone.has(status);
   const negative: Negative = {
     operation,
+    conventions,
     refused: { status, codes },
-    asked: passedOn || codes.some((code) => saidAfterAsking.has(code)),
+    asked: passedOn || codes.includes(saidAfterAsking),
   };
   const name =
     refusalName(conventions, status, codes) + (passedOn ? "OrUpstream" : "") + headersName(negative);
@@ -96,18 +97,21 @@ function describeRefusal(
   });
 }
 
-/** What an upstream says with these statuses is about the operator, so it is withheld and said in our words. */
-const oursAlone: ReadonlySet<number> = new Set([401, 402, 403, 429]);
+/**
+ * What an upstream says with these statuses is about the operator, so it is withheld and said in our words. Its 403 may be
+ * about what the caller wrote, or about a linked account, and is passed on then.
+ */
+const oursAlone: ReadonlySet<number> = new Set([401, 402, 429]);
 
-/** And with these of ours an upstream has been asked all the same. */
-const saidAfterAsking: ReadonlySet<RefusalCode> = new Set(["upstream_rate_limit", "link_expired"]);
+/** And with this one of ours an upstream has been asked all the same. */
+const saidAfterAsking: RefusalCode = "upstream_rate_limit";
 
 const upstreamWords = z
   .unknown()
   .meta({ id: "UpstreamAnswer", description: "The upstream's own words, passed on as they came." });
 
-function upstreamAnswer({ operation, names, components }: Context): JsonObject {
-  const negative: Negative = { operation, refused: undefined, asked: true };
+function upstreamAnswer({ operation, conventions, names, components }: Context): JsonObject {
+  const negative: Negative = { operation, conventions, refused: undefined, asked: true };
   return components.shared("responses", `Upstream${headersName(negative)}`, () => ({
     description: upstreamMeaning,
     headers: refusalHeaders(negative, names, components),

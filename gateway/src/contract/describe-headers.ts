@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { idempotencyKeptHours, idempotencyKeyPattern } from "../ledger/idempotency-key.ts";
+import type { Conventions } from "../offer/conventions.ts";
+import { leavesInDoubt } from "../operation/exchanged.ts";
 import type { Names } from "../operation/names.ts";
 import { isAboutTask, isSold, takesIdempotencyKey, type Operation } from "../operation/operation.ts";
 import type { JsonObject } from "../platform/json.ts";
@@ -92,10 +94,11 @@ const remembersKeys = (operation: Operation): boolean =>
 /** Headers that a successful answer of this operation can carry. None is promised on every answer. */
 export function describeAnswerHeaders(
   operation: Operation,
+  conventions: Conventions,
   names: Names,
   components: Components,
 ): JsonObject {
-  const written = [...limitHeaders, ...tokenHeadersOf(operation)];
+  const written = [...idHeaders(conventions), ...limitHeaders, ...tokenHeadersOf(operation)];
   if (isSold(operation) && operation.streams) written.push(unbuffered);
   if (isSold(operation) || isAboutTask(operation)) written.push(...upstreamHeaders(operation, names));
   return describeHeaders(written, components);
@@ -104,6 +107,7 @@ export function describeAnswerHeaders(
 /** An answer that says no, of an operation: in our words, an upstream's, or either. */
 export interface Negative {
   readonly operation: Operation;
+  readonly conventions: Conventions;
   /** Undefined for all those that are only an upstream's. */
   readonly refused: { readonly status: number; readonly codes: readonly RefusalCode[] } | undefined;
   /** Whether an upstream may have been asked before it is said. */
@@ -112,23 +116,29 @@ export interface Negative {
 
 /** Headers of an answer that says no. */
 export function refusalHeaders(
-  { operation, refused, asked }: Negative,
+  { operation, conventions, refused, asked }: Negative,
   names: Names,
   components: Components,
 ): JsonObject {
-  const written = [...limitHeaders, ...tokenHeadersOf(operation)];
+  const written = [...idHeaders(conventions), ...limitHeaders, ...tokenHeadersOf(operation)];
   // What vendors ask to wait is passed on with their own faults.
   if (refused === undefined || mayBeRepeated.has(refused.status) || (asked && refused.status >= 500))
     written.push(retryAfter);
-  if (refused && (saysWhether.has(refused.status) || refused.codes.some((code) => codesThatSay.has(code))))
-    written.push(shouldRetry);
+  if (refused === undefined || saysWhether(refused, asked)) written.push(shouldRetry);
   if (asked) written.push(...upstreamHeaders(operation, names));
   return describeHeaders(written, components);
 }
 
 /** What tells it from one of the same words that comes with other headers. */
-export const headersName = ({ operation: { price }, asked }: Negative): string =>
+export const headersName = (negative: Negative): string =>
+  pricedName(negative) + (namesRequestTwice(negative) ? "ForAnthropic" : "");
+
+const pricedName = ({ operation: { price }, asked }: Negative): string =>
   price.kind === "per_token" ? "OfTokens" : asked && price.kind === "free" ? "Free" : "";
+
+/** A refusal in Anthropic's dialect is known by its name already. */
+const namesRequestTwice = ({ conventions: { dialect, hasAnthropicClients }, refused }: Negative): boolean =>
+  hasAnthropicClients && (refused === undefined || dialect !== "anthropic");
 
 const tokenHeadersOf = ({ price }: Operation): readonly Header[] =>
   price.kind === "per_token" ? tokenHeaders : [];
@@ -148,8 +158,21 @@ type Header = readonly [name: string, description: string, schema: z.ZodType];
 
 const integer = z.int().min(0);
 
+const idHeaders = ({ hasAnthropicClients }: Conventions): readonly Header[] =>
+  hasAnthropicClients ? [requestId, anthropicRequestId] : [requestId];
+
+const requestId: Header = [
+  "X-Request-ID",
+  "Names this call: on its receipt, in logs, to support.",
+  z.string(),
+];
+const anthropicRequestId: Header = [
+  "Request-ID",
+  "The same as `X-Request-ID`, where Anthropic's clients look for it.",
+  z.string(),
+];
+
 const limitHeaders: readonly Header[] = [
-  ["X-Request-ID", "Names this call: on its receipt, in logs, to support.", z.string()],
   ["X-RateLimit-Limit-Requests", "Requests a minute, of the tightest limit that applied.", integer],
   ["X-RateLimit-Remaining-Requests", "What is left of it.", integer],
   ["X-RateLimit-Reset-Requests", "When it eases, Unix seconds.", integer],
@@ -169,8 +192,14 @@ const shouldRetry: Header = [
   "Whether to send the call again without asking anybody; where it is missing, as the client likes.",
   z.enum(["true", "false"]),
 ];
+/** A vendor's answer says it, too, that leaves open whether the work was done. */
+const saysWhether = ({ status, codes }: NonNullable<Negative["refused"]>, asked: boolean): boolean =>
+  statusesThatSay.has(status) ||
+  codes.some((code) => codesThatSay.has(code)) ||
+  (asked && leavesInDoubt(status));
+
 /** Of these statuses every refusal says it, of others these codes. */
-const saysWhether: ReadonlySet<number> = new Set([402, 409, 502, 503]);
+const statusesThatSay: ReadonlySet<number> = new Set([402, 409, 502, 503]);
 const codesThatSay: ReadonlySet<RefusalCode> = new Set(["approval_required", "upstream_rate_limit"]);
 
 const unbuffered: Header = [
