@@ -8,8 +8,10 @@ import { createJudge, type Answered, type Judge } from "./declared-answers.ts";
 import { exampleRequest, rightRequests, spoiltRequests, type MadeRequest } from "./requests.ts";
 import { inJsonSchema } from "./openapi-3-0.ts";
 import { isSold } from "../../gateway/src/operation/operation.ts";
+import { signInWith } from "../sign-in/oauth-person.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
+import { linkInSandbox } from "../support/visitor.ts";
 
 const seed = Number(process.env["CONTRACT_SEED"] ?? Date.now() % 2 ** 31);
 const runsEach = Number(process.env["CONTRACT_RUNS"] ?? 20);
@@ -314,6 +316,51 @@ test("what a key may not call is refused as declared, by every operation of a ve
   expect(refused).toBeGreaterThan(15);
 }, 20_000);
 
+test("what a refusal tells of budgets, sign-ins, approvals and links is declared", async () => {
+  const refusalOf = async (id: string, caller: TestAccount, body?: object): Promise<unknown> => {
+    const operation = operationOf(id);
+    const made = body ? undefined : exampleRequest(operation);
+    const { method, path } = operation;
+    const plain = { method, path, query: [], key: "own", wrong: "" } as const;
+    const headers = { "content-type": "application/json" };
+    const { text } = await check(
+      operation,
+      made ?? { ...plain, headers, body: JSON.stringify(body) },
+      caller,
+    );
+    return objectOf(JSON.parse(text))["error"];
+  };
+  const inEveryDialect = [
+    "chat.completions.create",
+    "messages.create",
+    "models.generate_content",
+    "rerank.create",
+  ];
+  const rich = await openAccount();
+  const signedIn = async (fields: Readonly<Record<string, string>>): Promise<TestAccount> => ({
+    ...rich,
+    key: (await signInWith(gateway.url, rich.key, fields)).access_token,
+  });
+  const poor = await gateway.openAccount({ budget: { window: "day", limitMicros: 0n } });
+  const reading = await signedIn({ spend: "" });
+  const careful = await signedIn({ per_call_usd: "0" });
+  for (const id of inEveryDialect) {
+    expect([id, await refusalOf(id, poor)]).toMatchObject([id, { window: "day", spent_micros_usd: 0 }]);
+    expect([id, await refusalOf(id, reading)]).toMatchObject([
+      id,
+      { required_scopes: ["tools:read", "tools:spend"] },
+    ]);
+    expect([id, await refusalOf(id, careful)]).toMatchObject([
+      id,
+      { retryable: false, covered_micros_usd: 0 },
+    ]);
+  }
+  await linkInSandbox(gateway, rich, ["tweet.read", "users.read"]);
+  expect(await refusalOf("social_a.follow", rich, { target_user_id: "1801000000000000102" })).toMatchObject({
+    missing_scopes: ["follows.write"],
+  });
+});
+
 test("the judge notices what is not declared", () => {
   const operation = operationOf("rerank.create");
   const answer = {
@@ -332,4 +379,10 @@ test("the judge notices what is not declared", () => {
     "not as declared",
   );
   expect(judge.fault(operation, { ...answer, status: 401, contentType: "text/html" })).toContain("text/html");
+  const own = { ...answer, status: 404, fromUpstream: false };
+  const refusal = { error: "no", code: "model_not_found", request_id: "r" };
+  expect(judge.fault(operation, { ...own, text: JSON.stringify(refusal) })).toBeUndefined();
+  expect(judge.fault(operation, { ...own, text: JSON.stringify({ ...refusal, more: 1 }) })).toContain(
+    "must NOT have additional properties",
+  );
 });

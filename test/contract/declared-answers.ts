@@ -22,10 +22,12 @@ export interface Judge {
 export function createJudge(document: Json): Judge {
   const ajv = new Ajv2020({ strict: false, allErrors: false });
   addFormats(ajv);
-  ajv.addSchema({ $id: "contract", components: document["components"] });
+  const components = { components: document["components"] };
+  ajv.addSchema({ ...components, $id: "contract" });
+  ajv.addSchema({ ...closed(components), $id: "own" });
   const compiled = new Map<string, ValidateFunction>();
-  const validatorOf = (schema: Json): ValidateFunction => {
-    const text = JSON.stringify(schema).replaceAll('"#/components/', '"contract#/components/');
+  const validatorOf = (schema: Json, $id: "contract" | "own"): ValidateFunction => {
+    const text = JSON.stringify(schema).replaceAll('"#/components/', `"${$id}#/components/`);
     const known = compiled.get(text) ?? ajv.compile(JSON.parse(text) as Json);
     compiled.set(text, known);
     return known;
@@ -44,7 +46,9 @@ export function createJudge(document: Json): Judge {
       if (type !== "application/json") return text === "" ? "the body is empty" : undefined;
       const value = parse(text);
       if (value === undefined) return `the body is not JSON: ${text.slice(0, 200)}`;
-      const validate = validatorOf(fromUpstream ? schema : ownPart(schema));
+      const validate = fromUpstream
+        ? validatorOf(schema, "contract")
+        : validatorOf(closed(ownPart(schema)), "own");
       return validate(value)
         ? undefined
         : `the body of ${status} is not as declared: ${ajv.errorsText(validate.errors)}; it is ${text.slice(0, 400)}`;
@@ -58,6 +62,12 @@ function ownPart(schema: Json): Json {
   const own = alternatives.filter((one) => objectOf(one)["$ref"] !== "#/components/schemas/UpstreamAnswer");
   return own.length === alternatives.length ? schema : { anyOf: own };
 }
+
+/** What we say ourselves has no member that is not declared; what others say may have. */
+const closed = (schema: Json): Json =>
+  JSON.parse(JSON.stringify(schema), (_name, value: unknown) =>
+    "properties" in objectOf(value) ? { additionalProperties: false, ...objectOf(value) } : value,
+  ) as Json;
 
 function parse(text: string): unknown {
   try {

@@ -1,6 +1,7 @@
 // The bodies of refusals, by dialect and status: what `doors/http/refusal-body.ts` writes, as schemas.
 
 import { z } from "zod";
+import { budgetWindows } from "../keys/keys.ts";
 import type { Conventions } from "../offer/conventions.ts";
 import type { ModelDialect } from "../platform/dialect.ts";
 import { refusals, type RefusalCode } from "../platform/refusals.ts";
@@ -58,7 +59,7 @@ const flatShape = (codes: readonly RefusalCode[]): z.ZodType =>
   z.object({ error: message, code: z.enum(codes), request_id: requestId });
 
 function nestedShape(status: number, codes: readonly RefusalCode[]): z.ZodType {
-  const error = { code: z.enum(codes), message, ...inError(status) };
+  const error = { code: z.enum(codes), message, ...inError(status, codes) };
   if (status === 429) {
     return z.object({
       error: z.object({ type: z.literal("rate_limit_error"), ...error }),
@@ -77,7 +78,7 @@ const shapes: Readonly<Record<ModelDialect, (refused: RefusedWith) => z.ZodType>
         type: typeIn(status),
         param: z.string().nullable().describe("The field at fault."),
         code: z.enum(codes),
-        ...inError(status),
+        ...inError(status, codes),
         ...beside(status),
       }),
     }),
@@ -88,7 +89,8 @@ const shapes: Readonly<Record<ModelDialect, (refused: RefusedWith) => z.ZodType>
         type: typeIn(status),
         message,
         code: z.enum(codes),
-        ...inError(status),
+        ...(status === 400 ? { details: threadDetails } : {}),
+        ...inError(status, codes),
         ...beside(status),
       }),
       request_id: requestId,
@@ -100,9 +102,10 @@ const shapes: Readonly<Record<ModelDialect, (refused: RefusedWith) => z.ZodType>
         message,
         status: z.string(),
         ...(status === 429 ? { type: typeIn(status) } : {}),
-        reason: z.enum(codes),
-        ...inError(status),
+        ...inError(status, codes),
         ...beside(status),
+        // Its own word for the code, which leaves no room for what an approval lacks.
+        reason: z.enum(codes),
       }),
     }),
 };
@@ -110,19 +113,59 @@ const shapes: Readonly<Record<ModelDialect, (refused: RefusedWith) => z.ZodType>
 const typeIn = (status: number): z.ZodType =>
   status === 429 ? z.literal("rate_limit_error") : z.string().describe("The protocol's nearest word.");
 
+/** By this Anthropic's clients know that they have to send the whole conversation. */
+const threadDetails = z
+  .object({ error_code: z.string(), unsupported: z.array(z.string()) })
+  .optional()
+  .describe("Of a `thread` that the model does not keep.");
+
 /** Members that stand inside `error` beside code and message. */
-function inError(status: number): Record<string, z.ZodType> {
+function inError(status: number, codes: readonly RefusalCode[]): Record<string, z.ZodType> {
   if (status === 402) {
     return {
       retryable: z.literal(false),
       estimated_micros_usd: z.int().describe("What the call may cost."),
       limit_micros_usd: z.int().describe("What it may not exceed."),
+      window: z.enum(budgetWindows).optional().describe("Of `budget_exceeded`: what the limit is for."),
+      spent_micros_usd: z.int().optional().describe("Of `budget_exceeded`: what is spent of it."),
+      held_micros_usd: z.int().optional().describe("Of `budget_exceeded`: what running calls hold of it."),
     };
   }
+  if (status === 403)
+    return Object.fromEntries(codes.flatMap((code) => Object.entries(ofForbidden[code] ?? {})));
   if (status === 409) return { retryable: z.boolean() };
   if (status === 429) return { limit: standing };
   return status === 503 ? { retryable: z.boolean().optional() } : {};
 }
+
+/** What a 403 tells beside its code, by that code. */
+const ofForbidden: Partial<Record<RefusalCode, Record<string, z.ZodType>>> = {
+  not_allowed_for_key: {
+    operation_id: z.string().optional().describe("The operation that the key may not call."),
+    allowed_operations: z.array(z.string()).optional().describe("Those that it may call."),
+    model: z.string().optional().describe("The model that the key may not use."),
+    allowed_models: z.array(z.string()).optional().describe("Those that it may use."),
+  },
+  insufficient_scope: {
+    required_scopes: z.array(z.string()).optional().describe("What the access token has to be granted."),
+  },
+  // Said of scopes as well, by whoever needs a link.
+  link_required: {
+    missing_scopes: z
+      .array(z.string())
+      .optional()
+      .describe("Of `insufficient_scope`: what the linked account did not allow."),
+  },
+  approval_required: {
+    retryable: z.literal(false).optional(),
+    reason: z
+      .string()
+      .optional()
+      .describe("Of `approval_required`: `uncovered`, or what is wrong with the approval."),
+    estimated_micros_usd: z.int().optional().describe("Of `approval_required`: what the call may cost."),
+    covered_micros_usd: z.int().optional().describe("Of `approval_required`: what needs no approval."),
+  },
+};
 
 /** Members that stand beside `error` in the plain shape, and inside it in the dialects. */
 const beside = (status: number): Record<string, z.ZodType> => (status === 409 ? { original } : {});
