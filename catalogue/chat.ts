@@ -1,6 +1,12 @@
 import { defineOperation, z, type LimitWord, type ModelFacts } from "../gateway/src/for-catalogues.ts";
 import { chatCompletion } from "./answers/model-answers.ts";
-import { conversations, modelMember, serviceTier, tokensMax } from "./conversations/common.ts";
+import {
+  conversations,
+  messagesMember,
+  modelMember,
+  serviceTier,
+  tokensMax,
+} from "./conversations/common.ts";
 import { estimateConversation } from "./conversations/estimate.ts";
 import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
 
@@ -9,7 +15,7 @@ const choicesMax = 128;
 /** Only what is priced or decided here is checked; every other member travels to the upstream untouched. */
 const chatBody = z.looseObject({
   model: modelMember,
-  messages: z.array(z.looseObject({ role: z.string() })).min(1, "must hold at least one message"),
+  messages: messagesMember,
   max_tokens: z.int().min(1).max(tokensMax).nullish(),
   max_completion_tokens: z.int().min(1).max(tokensMax).nullish(),
   n: z.int().min(1).max(choicesMax).nullish(),

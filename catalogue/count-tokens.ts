@@ -3,7 +3,7 @@
 
 import { defineOperation, z } from "../gateway/src/for-catalogues.ts";
 import { anthropicCount, geminiCount } from "./answers/model-answers.ts";
-import { everyConversation } from "./conversations/common.ts";
+import { everyConversation, messagesMember } from "./conversations/common.ts";
 
 /** Whatever can be asked can be counted before. */
 const { bodyBytesMax } = everyConversation;
@@ -26,7 +26,7 @@ export const messagesCountTokens = defineOperation({
   dialects: ["anthropic"],
   body: z.looseObject({
     model: z.string().min(1).max(200),
-    messages: z.array(z.looseObject({ role: z.string() })).min(1, "must hold at least one message"),
+    messages: messagesMember,
   }),
   bodyBytesMax,
   response: anthropicCount,

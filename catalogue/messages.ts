@@ -3,6 +3,7 @@ import { message } from "./answers/model-answers.ts";
 import {
   conversations,
   inferenceGeo,
+  messagesMember,
   modelMember,
   serviceTier,
   speed,
@@ -14,7 +15,7 @@ import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
 
 const messagesBody = z.looseObject({
   model: modelMember,
-  messages: z.array(z.looseObject({ role: z.string() })).min(1, "must hold at least one message"),
+  messages: messagesMember,
   max_tokens: z
     .int()
     .min(0)

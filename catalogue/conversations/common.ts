@@ -30,6 +30,16 @@ export const conversations = (dialect: ModelDialect) => ({
 
 export const modelMember = z.string().min(1).max(200).describe("A model of `GET /v1/models`.");
 
+/** What is said is the vendor's to check. It is named because a client made from the contract sends only what it knows of. */
+export const messagesMember = z
+  .array(
+    z.looseObject({
+      role: z.string(),
+      content: z.unknown().optional().describe("A text, or a list of parts."),
+    }),
+  )
+  .min(1, "must hold at least one message");
+
 /** Several times what any model writes: a limit above this is a slip, and no sum is held for a slip. */
 export const tokensMax = 10_000_000;
 

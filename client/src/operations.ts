@@ -58,6 +58,8 @@ export interface Inputs {
     readonly model: string;
     readonly messages: readonly {
       readonly role: string;
+      /** A text, or a list of parts. */
+      readonly content?: unknown;
       readonly [name: string]: any;
     }[];
     readonly max_tokens?: number | null | undefined;
@@ -134,6 +136,8 @@ export interface Inputs {
     readonly model: string;
     readonly messages: readonly {
       readonly role: string;
+      /** A text, or a list of parts. */
+      readonly content?: unknown;
       readonly [name: string]: any;
     }[];
     readonly [name: string]: any;
@@ -148,6 +152,8 @@ export interface Inputs {
     readonly model: string;
     readonly messages: readonly {
       readonly role: string;
+      /** A text, or a list of parts. */
+      readonly content?: unknown;
       readonly [name: string]: any;
     }[];
     /** The most to answer. 0 only fills the prompt cache, with a model of Anthropic's. */

@@ -169,6 +169,13 @@ test("the example of every operation is answered 200, as declared", async () => 
   ]);
 }, 20_000);
 
+test("the body of every example has only members that are declared", () => {
+  const bodies = readOperations(document).flatMap(({ id, body }) => (body?.example ? [{ id, ...body }] : []));
+  expect(bodies.length).toBeGreaterThan(10);
+  for (const { id, schema, example } of bodies)
+    expect([id, judge.faultIn(schema, example)]).toEqual([id, undefined]);
+});
+
 test("a quote and a receipt are answered as declared", async () => {
   for (const id of ["rerank.create", "social_a.tweet.quotes", "research.deep_search"]) {
     const made = exampleRequest(operationOf(id));

@@ -17,6 +17,8 @@ export interface Answered {
 export interface Judge {
   /** Undefined when the answer is declared; otherwise what is wrong with it. */
   readonly fault: (operation: DeclaredOperation, answered: Answered) => string | undefined;
+  /** Undefined when a value is as its schema says and has no other members. */
+  readonly faultIn: (schema: Json, value: unknown) => string | undefined;
 }
 
 export function createJudge(document: Json): Judge {
@@ -34,6 +36,10 @@ export function createJudge(document: Json): Judge {
   };
 
   return {
+    faultIn: (schema, value) => {
+      const validate = validatorOf(closed(schema), "own");
+      return validate(value) ? undefined : ajv.errorsText(validate.errors);
+    },
     fault: (operation, { status, headers, contentType, text, fromUpstream }) => {
       const declared = operation.responses[String(status)];
       const response = declared ?? (fromUpstream ? operation.responses["default"] : undefined);
