@@ -115,6 +115,15 @@ describe("gemini generateContent", () => {
     ]);
   });
 
+  test("takes null where a member need not be there", async () => {
+    for (const member of ["candidateCount", "maxOutputTokens", "stopSequences", "temperature"]) {
+      const { status, json } = await createTestSandbox().ask("POST", path, {
+        body: { contents, generationConfig: { [member]: null } },
+      });
+      expect([member, status, at(json, "candidates", "length")]).toEqual([member, 200, 1]);
+    }
+  });
+
   test("calls functions as it is told to", async () => {
     const { ask } = createTestSandbox();
     const named = async (functionCallingConfig: object) => {

@@ -49,7 +49,8 @@ export function readGenerateRequest(
   const { systemInstruction: system, tools } = request;
   const contents = oneOrMore(request["contents"]);
   if (contents.length === 0) return refused("* GenerateContentRequest.contents: contents is not specified");
-  const { maxOutputTokens: limit, stopSequences: stops, candidateCount: candidates = 1 } = config;
+  const { maxOutputTokens: limit, stopSequences: stops } = config;
+  const candidates = config["candidateCount"] ?? 1;
   if (!isOptional(limit, (tokens) => isInteger(tokens, 1, 1_000_000_000)))
     return refused("* GenerateContentRequest.generation_config.max_output_tokens: must be positive.");
   if (!isOptional(stops, (list) => isListOf(list, isText) && list.length <= 5))

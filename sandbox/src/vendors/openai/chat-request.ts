@@ -27,7 +27,8 @@ export interface ChatRequest {
 export function readChatRequest(body: string): ChatRequest | Refused {
   const request = parseObject(body);
   if (request === undefined) return refused("We could not parse the JSON body of your request.", null);
-  const { model, messages, tools, stop, stream, n = 1, temperature } = request;
+  const { model, messages, tools, stop, stream, temperature } = request;
+  const n = request["n"] ?? 1;
 
   if (!isText(model)) return refused("you must provide a model parameter", "model");
   if (!Array.isArray(messages) || messages.length === 0)

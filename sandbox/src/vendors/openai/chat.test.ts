@@ -116,6 +116,15 @@ describe("openai chat completions", () => {
     expect(at(json, "choices", 0, "finish_reason")).toBe("stop");
   });
 
+  test("takes null where a member need not be there", async () => {
+    const members = ["n", "stop", "stream", "stream_options", "max_tokens", "temperature", "logprobs"];
+    for (const member of members) {
+      const { ask } = createTestSandbox();
+      const { status, json } = await ask("POST", path, { body: { model: "any", messages, [member]: null } });
+      expect([member, status, at(json, "choices", "length")]).toEqual([member, 200, 1]);
+    }
+  });
+
   test("usage never exceeds the bytes sent and the tokens allowed, so a hold by those covers it", async () => {
     const { ask } = createTestSandbox();
     const text = fc.string({ unit: "grapheme", maxLength: 60 });

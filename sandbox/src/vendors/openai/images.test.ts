@@ -32,6 +32,13 @@ test("makes real pictures, the same every time, and bills tokens", async () => {
   expect(inflateSync(data).length).toBe(32 * (1 + 48 * 3));
 });
 
+test("takes null where a member need not be there", async () => {
+  for (const member of ["n", "size", "quality", "response_format", "stream"]) {
+    const { status, json } = await ask({ model: "m", prompt: "a", [member]: null });
+    expect([member, status, at(json, "data", "length")]).toEqual([member, 200, 1]);
+  }
+});
+
 test.each([
   [{ prompt: "a" }, "model"],
   [{ model: "m" }, "prompt"],

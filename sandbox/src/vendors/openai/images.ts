@@ -22,7 +22,8 @@ export function generateImages({ body, nowMs }: VendorCall): VendorAnswer {
   const request = parseObject(body);
   if (request === undefined)
     return error(400, { message: "We could not parse the JSON body of your request." });
-  const { model, prompt, n = 1 } = request;
+  const { model, prompt } = request;
+  const n = request["n"] ?? 1;
   const invalid = (param: string, message: string) => error(400, { message, param, code: "invalid_value" });
 
   if (!isText(model)) return invalid("model", "you must provide a model parameter");
