@@ -16,11 +16,12 @@ import { balance, receipt, receiptPage, usageReport } from "./answers/own-answer
 const pageSizeUsual = 20;
 const pageSizeMax = 100;
 
+/** Milliseconds have a digit more, and are refused. */
 const unixSeconds = z
   .string()
   .regex(/^[1-9]\d{0,11}$/, "must be a positive Unix timestamp in whole seconds")
   .transform(Number)
-  .meta({ type: "integer", format: "int64", minimum: 1 });
+  .meta({ type: "integer", format: "int64", minimum: 1, maximum: 999_999_999_999 });
 
 const exampleFigures = {
   requests: 2,

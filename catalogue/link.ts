@@ -78,6 +78,7 @@ export const linkStart = defineOperation({
       .min(1, "must not be empty")
       .max(knownScopes.length, `at most ${knownScopes.length}`)
       .refine((scopes) => new Set(scopes).size === scopes.length, { error: "a scope is given twice" })
+      .meta({ uniqueItems: true })
       .optional()
       .describe("What the link may be used for; everything the write calls need when absent."),
   }),

@@ -5,6 +5,7 @@ const promptCharactersMax = 20_000;
 const secondsMax = 15;
 /** A larger figure is a typing error, and would be held. */
 const secondsAskedMax = 600;
+const secondsExpected = "expected seconds, or -1 for the vendor's choice";
 const openTasksMax = 3;
 /** A first frame may travel inside the body. */
 const bodyBytesMax = 20 * 1024 * 1024;
@@ -12,8 +13,9 @@ const bodyBytesMax = 20 * 1024 * 1024;
 const parameters = z.looseObject({
   duration: z
     .int()
+    .min(-1, secondsExpected)
     .max(secondsAskedMax, `at most ${secondsAskedMax} seconds`)
-    .refine((seconds) => seconds > 0 || seconds === -1, "expected seconds, or -1 for the vendor's choice")
+    .refine((seconds) => seconds !== 0, secondsExpected)
     .nullish()
     .describe("Seconds of video; -1 leaves them to the vendor."),
   size: z.string().max(40).nullish().describe('WIDTH*HEIGHT in pixels, such as "1280*720".'),

@@ -176,6 +176,43 @@ test("the body of every example has only members that are declared", () => {
     expect([id, judge.faultIn(schema, example)]).toEqual([id, undefined]);
 });
 
+test("the bounds that are declared are the ones that are kept", async () => {
+  const listing = operationOf("requests.list");
+  const plain = {
+    method: "GET",
+    path: listing.path,
+    headers: {},
+    body: undefined,
+    key: "own",
+    wrong: "",
+  } as const;
+  const counted = listing.parameters.filter(({ schema }) => schema["type"] === "integer");
+  expect(counted.map(({ name }) => name)).toEqual(["limit", "start_time", "end_time"]);
+  for (const { name, schema } of counted) {
+    for (const [value, expected] of [
+      [Number(schema["minimum"]) - 1, 400],
+      [Number(schema["minimum"]), 200],
+      [Number(schema["maximum"]), 200],
+      [Number(schema["maximum"]) + 1, 400],
+    ] as const) {
+      const { status } = await check(listing, { ...plain, query: [[name, String(value)]] });
+      expect([name, value, status]).toEqual([name, value, expected]);
+    }
+  }
+
+  for (const [id, member, value] of [
+    ["video.synthesis.create", "parameters", { duration: -2 }],
+    ["social_a.link.start", "scopes", ["tweet.read", "tweet.read"]],
+  ] as const) {
+    const operation = operationOf(id);
+    const made = exampleRequest(operation);
+    const body = { ...operation.body?.example, [member]: value };
+    if (!made || !operation.body) throw new Error(`${id} has no example.`);
+    expect([id, (await check(operation, { ...made, body: JSON.stringify(body) })).status]).toEqual([id, 400]);
+    expect([id, judge.faultIn(operation.body.schema, body)]).not.toEqual([id, undefined]);
+  }
+});
+
 test("a quote and a receipt are answered as declared", async () => {
   for (const id of ["rerank.create", "social_a.tweet.quotes", "research.deep_search"]) {
     const made = exampleRequest(operationOf(id));
