@@ -250,6 +250,8 @@ describe("a vendor that does not end as it should", () => {
       const receipt = await lastReceipt(impatient, account);
       expect(receipt).toMatchObject({ status: "settled", outcome: "failed", usage_source: "estimated" });
       expect(receipt.explanation).toContain("broke off or ended with an error; what had passed");
+      // Anthropic has told what it read, and Google what it had written so far.
+      expect(receipt.explanation).toContain("did not report all that was used; the rest was estimated");
       expect(receipt.attempts.at(-1)?.outcome).toBe(script.fault === "error" ? "gave_up" : "broke_off");
       expect(await failedRequests(impatient, account)).toEqual([1, 1]);
       const wordsPassed = heard.text.length / 4;

@@ -70,7 +70,10 @@ function whatItCost(call: CallRecord): string[] {
   if (call.multiplierPpm !== 1_000_000n) {
     reasons.push(`The plan multiplies list prices by ${multiplierFromPpm(call.multiplierPpm)}.`);
   }
-  if (call.usageSource === "estimated") reasons.push("The provider reported no usage, so it was estimated.");
+  // Of a stream that broke off it may have told what it read, or what it had written at some point.
+  if (call.usageSource === "estimated") {
+    reasons.push("The provider did not report all that was used; the rest was estimated.");
+  }
   if (call.writtenOffMicros > 0n) {
     reasons.push(`${call.writtenOffMicros} micro-USD above the hold were written off, not charged.`);
   }

@@ -84,7 +84,7 @@ describe("why held, value and charge differ is said in full, however a call ende
       "Held 11280 micro-USD as the most it could cost; metered 32570 at list price; charged 11280.",
     );
     expect(explanation).toContain("The plan multiplies list prices by 0.5.");
-    expect(explanation).toContain("The provider reported no usage, so it was estimated.");
+    expect(explanation).toContain("The provider did not report all that was used; the rest was estimated.");
     expect(explanation).toContain("5005 micro-USD above the hold were written off, not charged.");
   });
 

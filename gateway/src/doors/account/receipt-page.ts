@@ -67,7 +67,7 @@ const fact = (name: string, value: Html): Html =>
 
 const sources: Readonly<Record<string, string>> = {
   provider: "reported by the provider",
-  estimated: "estimated, because the provider reported none",
+  estimated: "estimated where the provider reported none",
   none: "none",
 };
 
