@@ -193,6 +193,19 @@ describe("one call", () => {
     expect(await spent()).toBe(0);
   });
 
+  test("that nothing was charged is told once, also where the refusal says so itself", async () => {
+    await gateway.sandbox.fault({ vendor: "financialdatasets", status: 429 });
+    expect(errorOf(await use(snapshotOrder(0.1)))).toMatchObject({
+      code: "upstream_rate_limit",
+      message: "The upstream is busy; nothing was charged.",
+    });
+    await gateway.sandbox.fault({ vendor: "financialdatasets", status: 401 });
+    expect(errorOf(await use(snapshotOrder(0.1)))).toMatchObject({
+      code: "upstream_error",
+      message: "The provider cannot serve this call now; nothing was charged.",
+    });
+  });
+
   test("a balance that does not cover the call is said, with nothing spent", async () => {
     await account.reopen({ creditUsd: "0.01" });
     const before = await spent();

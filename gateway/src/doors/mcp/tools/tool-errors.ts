@@ -21,7 +21,10 @@ export function toolError(refusal: CallRefused, charged: ToolError["charged"]): 
   const original = details.beside?.original;
   return {
     code: wordFor(refusal),
-    message: `${message}${endsSentence.test(message) ? "" : "."} ${original ? tellOf(original) : advice(charged)}`,
+    message:
+      charged === "no" && saysItIsFree.test(message)
+        ? message
+        : `${message}${endsSentence.test(message) ? "" : "."} ${original ? tellOf(original) : advice(charged)}`,
     // A limit passes by itself; of anything else the refusal says whether it does.
     retryable: charged === "no" && (details.retryable ?? status === 429),
     ...(details.retryAfterSeconds === undefined ? {} : { retry_after_seconds: details.retryAfterSeconds }),
@@ -42,6 +45,8 @@ const shorten = (message: string): string =>
   message.length <= messageCharactersMax ? message : `${message.slice(0, messageCharactersMax)}…`;
 
 const endsSentence = /[.!?]$/;
+/** As those do that are about an upstream. */
+const saysItIsFree = /; nothing was charged\.$/;
 
 /** An agent that heard only that this attempt was free would take the first one for free, and buy it again. */
 const tellOf = ({ request_id: id, status, charged_micros_usd: charged }: OriginalCall): string =>
