@@ -325,6 +325,13 @@ export const mutants = [
     tests: ["test/streams/media-in-streams.test.ts"],
   },
   {
+    name: "a bug of ours on streams is held against their upstream",
+    file: "gateway/src/call/news/stream-end.ts",
+    find: "seen.relay.bug ? unused : verdict",
+    replace: "verdict",
+    tests: ["test/streams/bugs-in-streams.test.ts"],
+  },
+  {
     name: "an upstream that has no credit for its streams gets every one of them",
     file: "gateway/src/call/news/stream-end.ts",
     find: "refused ? verdictOf(refused) : verdictOfStream(end)",

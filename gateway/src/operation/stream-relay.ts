@@ -12,6 +12,8 @@ export interface StreamRelay {
   readonly delivered: number;
   /** What passed so far; final once the end was told. */
   readonly read: () => StreamReading;
+  /** What failed in code of ours, where something did: then it ended early, and that says nothing about its upstream. */
+  readonly bug: { readonly error: unknown } | undefined;
   /** By which ids later calls may go on with what passed so far, where its vendor keeps it. */
   readonly keptIds: () => readonly string[];
   /** Ends the connection to the upstream; the end is then told. */

@@ -1,6 +1,6 @@
 import { callerLeft, callerStalled, gatewayStopped, type AttemptOutcome } from "../../ledger/call-record.ts";
 import type { StreamRelay } from "../../operation/stream-relay.ts";
-import { verdictOf, verdictOfStream, type StreamEnd } from "../../routing/verdict.ts";
+import { unused, verdictOf, verdictOfStream, type StreamEnd } from "../../routing/verdict.ts";
 import type { Gate } from "../gate.ts";
 import type { AttemptedStream } from "../steps/forward.ts";
 import { countAttempt, logRejection } from "./note-attempt.ts";
@@ -35,7 +35,8 @@ export function judgeUpstream({ upstream, pass }: AttemptedStream, seen: SeenStr
   const end = endOf(seen);
   const { refused } = seen.relay.read();
   // A refusal inside a stream says the same about its upstream as one that comes instead of a stream.
-  gate.health.leave(upstream, pass, refused ? verdictOf(refused) : verdictOfStream(end));
+  const verdict = refused ? verdictOf(refused) : verdictOfStream(end);
+  gate.health.leave(upstream, pass, seen.relay.bug ? unused : verdict);
   if (refused) logRejection(refused, upstream, gate);
   countAttempt(upstream, end === "whole" || end === "left" ? "streaming" : end, gate);
 }

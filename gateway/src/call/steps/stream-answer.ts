@@ -246,6 +246,8 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting, SeenStream {
   async #book(): Promise<string> {
     const { call } = this.#booked;
     this.#stopLooking();
+    const { bug } = this.relay;
+    if (bug) this.#logError("a stream could not be read", bug.error);
     try {
       const passed = {
         relay: this.relay,

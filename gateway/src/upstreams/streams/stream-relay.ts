@@ -1,7 +1,7 @@
 import type { StreamRelay, StreamTaker } from "../../operation/stream-relay.ts";
 import { FramePasser, type ShownEnding, type StreamRules } from "./frame-passer.ts";
 import type { HttpStream, StreamEnding, StreamReader } from "../http/http-stream.ts";
-import { FrameCutter, type FrameRoom } from "./sse.ts";
+import { FrameCutter, FrameTooLong, type FrameRoom } from "./sse.ts";
 import { StreamMeter } from "./stream-meter.ts";
 
 /** Passes a stream on, frame by frame, and meters what passes. It ends before a frame that repeats one of the secrets. */
@@ -25,6 +25,7 @@ class FrameRelay implements StreamRelay, StreamReader {
   #taker: StreamTaker | undefined;
   #ended = false;
   #gatewayStopped = false;
+  #bug: StreamRelay["bug"];
 
   constructor(
     stream: HttpStream,
@@ -59,6 +60,10 @@ class FrameRelay implements StreamRelay, StreamReader {
     return this.#meter.delivered;
   }
 
+  get bug(): StreamRelay["bug"] {
+    return this.#bug;
+  }
+
   read(): ReturnType<StreamRelay["read"]> {
     const { complete, told, refused } = this.#meter;
     return {
@@ -85,7 +90,8 @@ class FrameRelay implements StreamRelay, StreamReader {
     if (this.#ended) return;
     this.#gatewayStopped = ending === "gateway_stopped";
     const shown = ending === "whole" ? this.#pass(undefined) : undefined;
-    if (shown !== undefined && !this.#meter.told) this.#meter.add(this.#rules.readEnd?.() ?? [], []);
+    if (shown !== undefined && !this.#meter.told)
+      this.#noteBugOf(() => this.#meter.add(this.#rules.readEnd?.() ?? [], []));
     if (shown === undefined) this.#breakOff();
     else this.#end(shown, this.#meter.told ? "whole" : "early");
   }
@@ -94,13 +100,22 @@ class FrameRelay implements StreamRelay, StreamReader {
   #pass(piece: Uint8Array | undefined): Uint8Array | undefined {
     try {
       return this.#passer.pass(piece ? this.#cutter.push(piece) : this.#cutter.rest());
-    } catch {
+    } catch (error) {
+      // Of all that can go wrong here, an event without end alone is the upstream's doing.
+      if (!(error instanceof FrameTooLong)) this.#bug ??= { error };
       return undefined;
     }
   }
 
+  /** A taker that fails gets no more: whoever pushed the piece sees to that. */
   #give(bytes: Uint8Array): void {
-    if (bytes.length > 0) this.#taker?.onPiece(bytes);
+    if (bytes.length === 0) return;
+    try {
+      this.#taker?.onPiece(bytes);
+    } catch (error) {
+      this.#bug ??= { error };
+      throw error;
+    }
   }
 
   // The upstream broke off, fell silent, was left, or sent an event without end or one to withhold: the caller's stream ends
@@ -115,9 +130,20 @@ class FrameRelay implements StreamRelay, StreamReader {
   #end(shown: Uint8Array, ending: ShownEnding): void {
     this.#ended = true;
     this.#cutter.close();
-    this.#give(finished(shown));
-    this.#give(Buffer.from(this.#rules.end(ending)));
+    this.#noteBugOf(() => {
+      this.#give(finished(shown));
+      this.#give(Buffer.from(this.#rules.end(ending)));
+    });
     this.#taker?.onEnd();
+  }
+
+  /** Whatever fails on the way, the end is told: money is held until it is. */
+  #noteBugOf(last: () => void): void {
+    try {
+      last();
+    } catch (error) {
+      this.#bug ??= { error };
+    }
   }
 }
 
