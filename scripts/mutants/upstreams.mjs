@@ -237,8 +237,8 @@ export const mutants = [
   {
     name: "callers are told a part of the operator's key inside an answer of success",
     file: "gateway/src/upstreams/answers/read-outcome.ts",
-    find: "    if (insideInWords) return insideInWords;\n",
-    replace: "    void insideInWords;\n",
+    find: "  return refusedInWords(failure, error, protocol);\n",
+    replace: "  void protocol;\n  return undefined;\n",
     tests: ["test/upstreams/operator-refusals.test.ts"],
   },
   {

@@ -1,4 +1,4 @@
-import { type Exchanged, isSuccessStatus } from "../../operation/exchanged.ts";
+import { type Exchanged, type HiddenFailure, isSuccessStatus } from "../../operation/exchanged.ts";
 import type { Dispatch } from "../../operation/forwarder.ts";
 import type { ActingFor } from "../../operation/upstream.ts";
 import { exactTextOf, jsonIn, roughTextOf } from "./answer-text.ts";
@@ -44,14 +44,10 @@ export function readOutcome(outcome: HttpOutcome, sent: Sent): Exchanged {
   const succeeded = isSuccessStatus(status);
   const hiddenFailure = succeeded ? exchange.hiddenFailure?.(json, protocol) : undefined;
   const translates = exchange.translates?.(dispatch) === true;
-  // Nothing of it can pass as it came, so it is told as what it is.
-  if (hiddenFailure === "malformed" && translates) return unreadable;
-  if (typeof hiddenFailure === "number") {
-    const error = exchange.errorBody?.(json) ?? json;
-    const inside = refusedOf(hiddenFailure, error, retryAfterSeconds);
-    if (inside && (translates || isAboutOperator(hiddenFailure, error))) return inside;
-    const insideInWords = refusedInWords(hiddenFailure, error, protocol);
-    if (insideInWords) return insideInWords;
+  if (hiddenFailure !== undefined) {
+    const inside = { failure: hiddenFailure, json, retryAfterSeconds, translates };
+    const refusedInside = readHiddenFailure(inside, sent.speech);
+    if (refusedInside) return refusedInside;
   }
   // Whatever an error says that it used, nothing is paid for it where it passes as it came.
   const isRead = json !== undefined && succeeded && (translates || typeof hiddenFailure !== "number");
@@ -71,6 +67,37 @@ export function readOutcome(outcome: HttpOutcome, sent: Sent): Exchanged {
     hiddenFailure: translates ? undefined : hiddenFailure,
     keptElsewhere: (!succeeded && exchange.isKeptElsewhere?.(status, json)) || undefined,
   };
+  return asTold(asItCame, reading, callers, sent.speech);
+}
+
+/** A failure that was told with the status of a success. */
+interface HiddenError {
+  readonly failure: HiddenFailure;
+  readonly json: unknown;
+  readonly retryAfterSeconds: number | undefined;
+  /** The answer cannot pass as it came. */
+  readonly translates: boolean;
+}
+
+/** What it is where it must not pass as it came; undefined where it may. */
+function readHiddenFailure(
+  { failure, json, retryAfterSeconds, translates }: HiddenError,
+  { exchange, protocol }: Understanding,
+): Exchanged | undefined {
+  if (failure === "malformed") return translates ? unreadable : undefined;
+  const error = exchange.errorBody?.(json) ?? json;
+  const refused = refusedOf(failure, error, retryAfterSeconds);
+  if (refused && (translates || isAboutOperator(failure, error))) return refused;
+  return refusedInWords(failure, error, protocol);
+}
+
+/** The answer as its caller is told it: as it came, or in other words. */
+function asTold(
+  asItCame: Answered,
+  reading: ReturnType<Exchange["read"]> | undefined,
+  callers: ToldError | undefined,
+  { exchange, dispatch }: Understanding,
+): Answered {
   if (callers) {
     const told = exchange.readError?.(callers.status, callers.json, dispatch) ?? callers.json;
     return rewritten({ ...asItCame, status: callers.status }, told);
@@ -79,8 +106,9 @@ export function readOutcome(outcome: HttpOutcome, sent: Sent): Exchanged {
     return rewritten({ ...asItCame, status: reading.error.status }, reading.error.json);
   const asBilled = reading?.asBilled;
   if (asBilled) return { ...asItCame, asBilled: (used) => rewritten(asItCame, asBilled(used)) };
-  const failed = json !== undefined && !succeeded;
-  const inOurWords = failed ? exchange.readError?.(status, json, dispatch) : reading?.json;
+  const { status, answer } = asItCame;
+  const isError = answer.json !== undefined && !isSuccessStatus(status);
+  const inOurWords = isError ? exchange.readError?.(status, answer.json, dispatch) : reading?.json;
   return inOurWords === undefined ? asItCame : rewritten(asItCame, inOurWords);
 }
 
