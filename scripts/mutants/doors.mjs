@@ -249,9 +249,9 @@ export const mutants = [
   },
   {
     name: "a header that means nothing to agents leads past the limit on requests",
-    file: "gateway/src/doors/mcp/answer-agents.ts",
-    find: "      if (limited) throw limited;\n      return unheard;",
-    replace: "      return unheard;",
+    file: "gateway/src/doors/mcp/let-agent-in.ts",
+    find: "    if (limited) throw limited;\n    return unheard;",
+    replace: "    return unheard;",
     tests: ["test/agents/agent-spending.test.ts"],
   },
   {

@@ -4,30 +4,26 @@ import {
   type AuthInfo,
   type McpServer,
 } from "@modelcontextprotocol/server";
-import { checkCredential } from "../../call/steps/authenticate.ts";
-import { nothingKnown, type Known } from "../../call/call.ts";
-import { returnCounted } from "../../call/limits/return-counted.ts";
-import { countRequest } from "../../call/steps/count-request.ts";
+import { nothingKnown } from "../../call/call.ts";
 import { renameToHost, type Addresses } from "../../config/addresses.ts";
 import { bearerChallenge } from "../../grants/challenge.ts";
-import type { AnswerVisit, DoorVisit } from "../../platform/door.ts";
-import { isJsonObject, parseJson } from "../../platform/json.ts";
+import type { AnswerVisit } from "../../platform/door.ts";
+import { isJsonObject } from "../../platform/json.ts";
 import { describeError } from "../../platform/log.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { tellRequestsLimit } from "../wire/limit-headers.ts";
-import { presentedKey } from "../wire/presented-key.ts";
 import { letsRestPass, type BodyReader } from "../wire/read-body.ts";
 import { createAnswerMemory } from "./sessions/answer-memory.ts";
 import { guardOrigin } from "./guard-origin.ts";
+import { letAgentIn, type Arrival } from "./let-agent-in.ts";
 import { protocolError } from "./protocol-error.ts";
-import { refusePayingHeaders } from "./refuse-paying-headers.ts";
 import { createRequestStates } from "./approval/request-state.ts";
 import { createSearchIndex } from "./search/search-index.ts";
 import { rememberIndex } from "./tools/search-tool.ts";
 import type { SessionRecords } from "./sessions/session-records.ts";
 import { createSessions } from "./sessions/sessions.ts";
 import { createToolServer } from "./tools/tool-server.ts";
-import { introduce, type ToolParts } from "./visit.ts";
+import type { ToolParts } from "./visit.ts";
 
 export interface AgentParts extends Omit<ToolParts, "index" | "memory" | "states"> {
   /** Seals what clients carry while their persons are asked. */
@@ -46,11 +42,6 @@ export interface AgentAnswers {
   /** Whoever only waits for news is sent away, now and from now on; what agents have asked for goes on. */
   readonly endListening: () => Promise<void>;
 }
-
-/** The protocol library's own usual bound. */
-const bodyBytesMax = 4 * 1024 * 1024;
-/** Above the limit only so much is read as it takes to tell a tool call from anything else. */
-const limitedBytesMax = 64 * 1024;
 
 export function createAgentAnswers(parts: AgentParts): AgentAnswers {
   const { gate, addresses } = parts;
@@ -77,8 +68,6 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     log: gate.log,
   });
 
-  const mcpUrlFor = ({ headers }: Request): string => renameToHost(addresses.mcpUrl, headers.get("host"));
-
   let isStopping = false;
   const route = async (request: Request, body: unknown, introduced: AuthInfo): Promise<Response> => {
     const subscribes = isJsonObject(body) && body["method"] === "subscriptions/listen";
@@ -91,32 +80,6 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     });
   };
 
-  const letIn = async ({ visit: { request, visitor }, known, receivedAtMs }: Arrival): Promise<Response> => {
-    const { pathname: path } = new URL(addresses.mcpUrl);
-    const presented = presentedKey(request.headers, { path, offer: parts.offer() });
-    const caller = await checkCredential({ presented, receivedAtMs, address: () => visitor.address() }, gate);
-    const limited = await refusalOf(countRequest({ known, offer: parts.offer() }, caller, gate));
-    const unheard = refusePayingHeaders(request, parts.offer());
-    if (unheard) {
-      if (limited) throw limited;
-      return unheard;
-    }
-    const bytesMax = limited ? limitedBytesMax : bodyBytesMax;
-    const body =
-      request.method === "POST"
-        ? await readMessage(request, parts.bodies, { bytesMax, accountId: caller.accountId }).catch(asRefusal)
-        : undefined;
-    if (limited && !isHeardBeyondLimit(body)) throw limited;
-    if (body instanceof CallRefused) {
-      if (body.status === 429) await returnCounted({ known }, gate);
-      throw body;
-    }
-    if (body instanceof Response) return body;
-    // checkCredential lets nobody pass who presented nothing.
-    const value = presented.kind === "key" ? presented.value : "";
-    return route(request, body, introduce({ caller, known, limited }, value, mcpUrlFor(request)));
-  };
-
   const answerArrival = async (arrival: Arrival): Promise<Response> => {
     const { request, id } = arrival.visit;
     const guarded = guardOrigin(request, addresses, parts.settings().allowedHosts);
@@ -125,9 +88,10 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
       return protocolError(405, -32000, "Method not allowed.", { allow: "POST, GET, DELETE" });
     }
     try {
-      return await letIn(arrival);
+      const letIn = await letAgentIn(arrival, parts);
+      return letIn instanceof Response ? letIn : await route(request, letIn.body, letIn.introduced);
     } catch (error) {
-      if (error instanceof CallRefused) return refused(error, request, mcpUrlFor(request));
+      if (error instanceof CallRefused) return refused(error, request, arrival.mcpUrl);
       gate.log.error("the agent door failed unexpectedly", {
         request_id: id,
         ...describeError(error),
@@ -137,7 +101,12 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
   };
 
   const answer: AnswerVisit = async (visit) => {
-    const arrival = { visit, known: nothingKnown(), receivedAtMs: gate.clock.wallMs() };
+    const arrival: Arrival = {
+      visit,
+      known: nothingKnown(),
+      receivedAtMs: gate.clock.wallMs(),
+      mcpUrl: renameToHost(addresses.mcpUrl, visit.request.headers.get("host")),
+    };
     const response = await answerArrival(arrival);
     const { requests } = arrival.known;
     if (requests) tellRequestsLimit(response.headers, requests, gate.clock.wallMs());
@@ -153,54 +122,10 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
   return { answer, sessionCount: sessions.count, endListening };
 }
 
-/** What is known of a request from its beginning, and what becomes known of it on the way. */
-interface Arrival {
-  readonly visit: DoorVisit;
-  readonly known: Known;
-  readonly receivedAtMs: number;
-}
-
-async function refusalOf(step: void | Promise<void>): Promise<CallRefused | undefined> {
-  try {
-    await step;
-    return undefined;
-  } catch (error) {
-    return asRefusal(error);
-  }
-}
-
-function asRefusal(error: unknown): CallRefused {
-  if (error instanceof CallRefused) return error;
-  throw error;
-}
-
 const stopping = (): Response =>
   protocolError(503, -32000, "The gateway is about to stop; try again.", { "retry-after": "1" });
 
 const methods: ReadonlySet<string> = new Set(["POST", "GET", "DELETE"]);
-
-async function readMessage(
-  request: Request,
-  bodies: BodyReader,
-  { bytesMax, accountId }: { readonly bytesMax: number; readonly accountId: string },
-): Promise<unknown> {
-  const parsed = parseJson(await bodies.read(request, bytesMax, accountId));
-  if (!parsed.ok) return protocolError(400, -32700, `Parse error: ${parsed.why}`);
-  // Batches were taken out of the protocol; one message is one request.
-  if (!isJsonObject(parsed.value)) return protocolError(400, -32600, "Invalid Request: expected one message");
-  return parsed.value;
-}
-
-/**
- * A model that called a tool can wait and try again, so it is told; anything else is its client's to handle. But nobody
- * sends a person's answer or a cancellation twice, and neither begins anything: they count, and are heard.
- */
-function isHeardBeyondLimit(message: unknown): boolean {
-  if (!isJsonObject(message)) return false;
-  const { method } = message;
-  if (method === undefined) return "result" in message || "error" in message;
-  return method === "tools/call" || method === "notifications/cancelled";
-}
 
 /** Refused before any message was handled, so HTTP says why. */
 function refused(refusal: CallRefused, request: Request, mcpUrl: string): Response {

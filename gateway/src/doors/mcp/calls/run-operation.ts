@@ -7,7 +7,8 @@ import { isAboutTask } from "../../../operation/operation.ts";
 import { isSuccessStatus } from "../../../operation/exchanged.ts";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { Micros } from "../../../platform/money.ts";
-import { CallRefused } from "../../../platform/refusals.ts";
+import type { CallRefused } from "../../../platform/refusals.ts";
+import { asRefusal } from "../caught-refusal.ts";
 import { openCall, type RunParts, type AgentCall } from "./agent-call.ts";
 import { readAnswer } from "./read-answer.ts";
 import { taskHandleOf } from "./task-handle.ts";
@@ -86,8 +87,7 @@ export async function quoteOperation(wanted: AgentCall, parts: RunParts): Promis
     await runCall(call, parts.gate);
     return costOf(call);
   } catch (error) {
-    if (error instanceof CallRefused) return error;
-    throw error;
+    return asRefusal(error);
   } finally {
     if (call) await handBack(call, wanted, parts.gate);
   }

@@ -17,6 +17,7 @@ import { resultBytesMax, shortenResult } from "../calls/read-answer.ts";
 import { type Cost, quoteOperation, runOperation } from "../calls/run-operation.ts";
 import { keyUnder, onceOf, type Once } from "./once-key.ts";
 import type { BatchArguments, BatchResult, UseResult } from "./tool-shapes.ts";
+import { caughtRefusal } from "../caught-refusal.ts";
 import type { ToolParts, Visit } from "../visit.ts";
 
 interface PlannedCall {
@@ -56,13 +57,13 @@ export async function useBatch(
   const hasRun = once !== undefined && (await ranBefore(given, once, visit, parts));
   if (uncovered.length > 0 && !approval && !hasRun) {
     // Nobody is asked to allow what cannot happen.
-    const unpayable = await refusalOf(() => checkPayable(visit.caller, togetherMicros, parts.gate));
+    const unpayable = await caughtRefusal(() => checkPayable(visit.caller, togetherMicros, parts.gate));
     if (unpayable) return nothingRan(given, unpayable);
     const asked = await askApproval({ items: approvalItems(uncovered), digest: question }, visit, parts);
     return isInputRequiredResult(asked) ? asked : asking(given, asked);
   }
   const unapproved =
-    approval && (await refusalOf(() => checkApproved({ uncovered, hasRun }, approval, visit, parts)));
+    approval && (await caughtRefusal(() => checkApproved({ uncovered, hasRun }, approval, visit, parts)));
   if (unapproved) return nothingRan(given, unapproved);
   // A batch may take longer than its first calls are kept: as long as any of them is, none of them is bought again.
   const under = { approvalId: approval?.id, once: hasRun ? { name: once.name } : once };
@@ -169,16 +170,6 @@ const anyRequest = new Uint8Array();
 const begunBefore =
   "Some of these calls ran under this approval before, and it does not allow the others any more. Look at the receipts " +
   "(requests.list), and ask again only for what is missing.";
-
-async function refusalOf(check: () => void | Promise<void>): Promise<CallRefused | undefined> {
-  try {
-    await check();
-    return undefined;
-  } catch (error) {
-    if (error instanceof CallRefused) return error;
-    throw error;
-  }
-}
 
 const nothing: Cost = { expectedMicros: 0n, atMostMicros: 0n };
 
