@@ -270,7 +270,7 @@ export const mutants = [
   },
   {
     name: "whatever bearer is presented reads the metrics",
-    file: "gateway/src/doors/http/operator-pages.ts",
+    file: "gateway/src/doors/operator/operator-pages.ts",
     find: "presented !== undefined && isSameSecret(presented, token)",
     replace: "presented !== undefined",
     tests: ["test/streams/life-signs.test.ts"],
