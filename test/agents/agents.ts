@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { createPerson } from "../sign-in/oauth-person.ts";
-import { addFixtures } from "./fixtures.ts";
+import { addFixtures } from "./conformance/fixtures.ts";
 
 const folder = import.meta.dir;
 const programs = join(folder, "clients/node_modules/.bin");
@@ -84,7 +84,7 @@ for (const [revision, required] of [
 
   test(`the real server differs from the suite's reference of ${revision} only as written down`, async () => {
     const suite = await openForSuite(false);
-    const baseline = join(folder, `baseline-${revision}.yml`);
+    const baseline = join(folder, "conformance", `baseline-${revision}.yml`);
     const { code, output } = await run(
       "conformance",
       words(`server --url ${suite.url} --requirements ${revision} --expected-failures ${baseline}`),
