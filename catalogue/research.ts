@@ -32,6 +32,8 @@ const researchAnswer = z
     ),
     usage: z.looseObject({
       micro_usd: z.int().min(0).optional().describe("What the vendor says the call cost."),
+      input_tokens: z.int().min(0).optional().describe("What was read, where the vendor counts it."),
+      output_tokens: z.int().min(0).optional().describe("What was written, where the vendor counts it."),
     }),
   })
   .meta({ id: "ResearchAnswer" });

@@ -959,6 +959,10 @@ export interface ResearchAnswer {
   readonly usage: {
     /** What the vendor says the call cost. */
     readonly micro_usd?: number | undefined;
+    /** What was read, where the vendor counts it. */
+    readonly input_tokens?: number | undefined;
+    /** What was written, where the vendor counts it. */
+    readonly output_tokens?: number | undefined;
     readonly [name: string]: unknown;
   };
   readonly [name: string]: unknown;
