@@ -13,6 +13,12 @@ export interface ConnectionUser {
   readonly onClosed: (how: "ended" | "broken") => void;
 }
 
+/**
+ * Whether this ends a body that nothing else frames. TLS is not asked whether its end was the other side's wish, so only a
+ * frame of its own ends a body there.
+ */
+export const endsBody = (how: "ended" | "broken", { secure }: Origin): boolean => how === "ended" && !secure;
+
 /** Where a connection is counted. */
 interface Owner {
   readonly onGone: (connection: Connection) => void;

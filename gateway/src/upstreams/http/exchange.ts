@@ -1,6 +1,6 @@
 import { isSuccessStatus, type NoAnswerReason } from "../../operation/exchanged.ts";
 import type { Deadline, Waiting } from "../../platform/deadlines.ts";
-import type { Connection, ConnectionUser } from "./connection.ts";
+import { endsBody, type Connection, type ConnectionUser } from "./connection.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import type { SseEvent } from "../dialects/dialect.ts";
 import { firstEventIn } from "../streams/sse.ts";
@@ -122,8 +122,7 @@ export class HttpExchange<Read> implements ConnectionUser, Waiting {
       this.#passOn(how === "ended" ? firstEventIn(this.#joined(), true) : undefined)?.onClosed(how);
       return;
     }
-    // TLS is not asked whether its end was the other side's wish, so only a frame of its own ends a body there.
-    if (how === "ended" && !this.#outgoing.origin.secure) this.#answer.end();
+    if (endsBody(how, this.#outgoing.origin)) this.#answer.end();
     const { head, state } = this.#answer;
     if (head && state === "whole") this.#complete(head);
     else this.#giveUp(this.#hasWritten() ? "cut_off" : "unreachable");

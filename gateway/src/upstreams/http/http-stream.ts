@@ -1,5 +1,5 @@
 import type { Deadline, Deadlines, Waiting } from "../../platform/deadlines.ts";
-import type { Connection, ConnectionUser } from "./connection.ts";
+import { endsBody, type Connection, type ConnectionUser } from "./connection.ts";
 import type { ResponseReader } from "./response-reader.ts";
 
 /** An answer that is still coming. Its pieces are pushed as they come, until the reader asks for a pause. */
@@ -130,8 +130,7 @@ export class ReceivedStream implements HttpStream, ConnectionUser, Waiting {
   }
 
   onClosed(how: "ended" | "broken"): void {
-    // TLS is not asked whether its end was the other side's wish, so only a frame of its own ends a body there.
-    if (how === "ended" && !this.#connection.origin.secure) this.#answer.end();
+    if (endsBody(how, this.#connection.origin)) this.#answer.end();
     this.#end(this.#answer.state === "whole" ? "whole" : "broken");
   }
 
