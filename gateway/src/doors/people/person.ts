@@ -9,12 +9,19 @@ import type { Store } from "../../store/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { cookiesOf } from "../pages/cookies.ts";
 
-/** Whoever sits at a browser: known by a cookie of ours, signed in with a key or not. */
-export interface Person {
+/** Whoever sits at a browser, which is known by a cookie of ours. */
+export type Person = SignedIn | Stranger;
+
+interface SignedIn {
   readonly browserId: string;
-  readonly key: Key | undefined;
+  readonly key: Key;
   /** The end of the secret that was typed: a person stays signed in no longer than that secret works. */
-  readonly last4: string | undefined;
+  readonly last4: string;
+}
+
+interface Stranger {
+  readonly browserId: string;
+  readonly key: undefined;
 }
 
 interface Parts {
@@ -40,7 +47,7 @@ export interface People {
   /** The cookie that remembers a person; without a key it only remembers the browser. */
   readonly cookie: (person: Person) => string;
   /** A fresh identity at sign-in, so that nobody can plant one beforehand. */
-  readonly signedIn: (key: Key, typed: string) => Person;
+  readonly signedIn: (key: Key, typed: string) => SignedIn;
   /** From now on nobody is known by the cookie that remembered them, whoever kept it; the browser is a new one. */
   readonly signOut: (person: Person) => Promise<Person>;
   /** Ties a form to the browser it was shown in and to what it is for. */
@@ -58,13 +65,13 @@ export function createPeople({ store, secrets, clock, randomBytes, encrypted }: 
   const live = (key: Key | undefined): Key | undefined =>
     key && isLive(key, clock.wallMs()) ? key : undefined;
 
-  const hasSecret = (key: Key, last4: string | undefined): boolean =>
+  const hasSecret = (key: Key, last4: string): boolean =>
     liveSecrets(key, clock.wallMs()).some((secret) => secret.last4 === last4);
 
   const csrf = ({ browserId }: Person, purpose: string): string =>
     new Bun.CryptoHasher("sha256", csrfKey).update(`${browserId} ${purpose}`).digest("hex");
 
-  const newcomer = (): Person => ({ browserId: newBrowserId(), key: undefined, last4: undefined });
+  const newcomer = (): Stranger => ({ browserId: newBrowserId(), key: undefined });
 
   const hasLeft = async (browserId: string): Promise<boolean> =>
     (await store.signIns.find(leftKind, secrets.hashKey(browserId), clock.wallMs())) !== undefined;
@@ -74,19 +81,24 @@ export function createPeople({ store, secrets, clock, randomBytes, encrypted }: 
       const opened = openCookie(request, cookieName, sealing);
       if (!opened) return newcomer();
       const { browserId, keyId, last4, untilMs } = opened;
-      const stays = keyId !== undefined && untilMs > clock.wallMs();
-      const key = stays ? live(await store.keys.find(keyId)) : undefined;
-      return key && hasSecret(key, last4) && !(await hasLeft(browserId))
-        ? { browserId, key, last4 }
-        : { browserId, key: undefined, last4: undefined };
+      const stranger = { browserId, key: undefined };
+      if (keyId === undefined || last4 === undefined || untilMs <= clock.wallMs()) return stranger;
+      const key = live(await store.keys.find(keyId));
+      if (!key || !hasSecret(key, last4) || (await hasLeft(browserId))) return stranger;
+      return { browserId, key, last4 };
     },
     recognise: async (typed) => {
       if (!isWellFormedKey(typed)) return undefined;
       const credential = await store.keys.findCredential(secrets.hashKey(typed), clock.wallMs());
       return credential && live(await store.keys.find(credential.keyId));
     },
-    cookie: ({ browserId, key, last4 }) => {
-      const value = { browserId, keyId: key?.id, last4, untilMs: clock.wallMs() + signedInMs };
+    cookie: (person) => {
+      const signedIn = person.key && { keyId: person.key.id, last4: person.last4 };
+      const value: Remembered = {
+        browserId: person.browserId,
+        ...signedIn,
+        untilMs: clock.wallMs() + signedInMs,
+      };
       const sealed = Buffer.from(sealing.seal(JSON.stringify(value), cookieName)).toString("base64url");
       // One sign-in serves every page of ours that asks for one; nothing that is called with a key looks at it.
       const rest = `Path=/; ${encrypted ? "Secure; " : ""}HttpOnly; SameSite=Lax`;
@@ -116,8 +128,9 @@ export function createPeople({ store, secrets, clock, randomBytes, encrypted }: 
 
 interface Remembered {
   readonly browserId: string;
-  readonly keyId: string | undefined;
-  readonly last4: string | undefined;
+  /** Both or neither: of whoever was signed in. */
+  readonly keyId?: string;
+  readonly last4?: string;
   readonly untilMs: number;
 }
 
