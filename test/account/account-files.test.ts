@@ -172,3 +172,23 @@ test("a file wants a span of days, and counts as many pages", async () => {
       status,
     ]);
 });
+
+test("a file holds fifty thousand calls; who asks for more is told how many there are", async () => {
+  const yesterdaySeconds = Math.floor(Date.now() / 86_400_000) * 86_400 - 86_400;
+  const yesterday = dayOf(yesterdaySeconds * 1_000);
+  const answerTo = async (calls: number) => {
+    const account = await gateway.openAccount();
+    // Of so many calls the usage report alone is made; the file is refused before it looks for them.
+    await gateway.data.query(
+      `INSERT INTO usage_bucket (account_id, width_seconds, start_seconds, key_id, requests, failed_requests, input_tokens,
+         output_tokens, cache_read_tokens, cache_write_tokens, value_micros, charged_micros)
+       VALUES ('${account.accountId}', 86400, ${yesterdaySeconds}, '${account.keyId}', ${calls}, 0, 0, 0, 0, 0, 0, 0)`,
+    );
+    const { browser } = await signedIn(account);
+    return browser.open(`/account/calls.csv?from=${yesterday}&to=${yesterday}`);
+  };
+  expect((await answerTo(50_000)).response.status).toBe(200);
+  const refused = await answerTo(50_001);
+  expect(refused.response.status).toBe(400);
+  expect(refused.html).toContain("50,001 calls ended, and a file holds 50,000.");
+});

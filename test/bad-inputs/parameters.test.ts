@@ -235,6 +235,17 @@ describe("what parameters can say", () => {
     }
   });
 
+  test("a page has 1 to 100 receipts, written as a plain number, and a request for any other says so", async () => {
+    for (const limit of ["1", "100"]) {
+      expect((await gateway.call(account, `/v1/requests?limit=${limit}`)).status).toBe(200);
+    }
+    for (const limit of ["0", "101", "-1", "01", "1e1", "1.0", "%2B1", "", "5&limit=5"]) {
+      const refused = await read(gateway.call(account, `/v1/requests?limit=${limit}`));
+      invalid(refused);
+      expect(JSON.stringify(refused.body)).toMatch(/limit: (must be 1 to 100|given more than once)/);
+    }
+  });
+
   test("a cursor that no page gave out is 400, and never the first page again", async () => {
     const asker = await gateway.openAccount();
     const other = await gateway.openAccount();

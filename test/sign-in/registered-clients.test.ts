@@ -169,6 +169,29 @@ test("a registration larger than 16 KB is refused unread", async () => {
   expect(response.status).toBe(413);
 });
 
+test("ten thousand clients wait for their person at most; of more, those that wait longest are forgotten", async () => {
+  const own = await openTestGateway();
+  try {
+    const endsMs = Date.now() + 60_000;
+    const into = "INSERT INTO sign_in_record (kind, id_hash, sealed, expires_at_ms)";
+    await own.data.query({
+      sqlite: `WITH RECURSIVE client (at) AS (SELECT 0 UNION ALL SELECT at + 1 FROM client WHERE at < 9999)
+        ${into} SELECT 'Client', randomblob(32), x'00', ${endsMs} + at FROM client`,
+      postgres: `${into} SELECT 'Client', sha256(at::text::bytea), '\\x00', ${endsMs} + at FROM generate_series(0, 9999) AS at`,
+    });
+    const newest = await registerClient(own.url);
+    const [counted] = await own.data.query<{ clients: number; oldest: number }>(
+      "SELECT count(*) AS clients, min(expires_at_ms) AS oldest FROM sign_in_record WHERE kind = 'Client'",
+    );
+    expect(counted).toEqual({ clients: 10_000, oldest: endsMs + 1 });
+    const mine = await own.openAccount();
+    const asked = await createPerson(own.url, mine.key).open(newest.begin().url);
+    expect(asked.response.status).toBe(200);
+  } finally {
+    await own.close();
+  }
+});
+
 test("a flood of registrations is told to wait, and a client nobody used is forgotten after thirty days", async () => {
   let passedMs = 0;
   const clock = { wallMs: () => Date.now() + passedMs, monotonicMs: () => performance.now() + passedMs };
