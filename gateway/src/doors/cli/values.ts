@@ -80,7 +80,7 @@ export function readFigure(flag: string, written: string): number {
 export const limitFlags = {
   rpm: optional("N", "requests per minute, where the tier has fewer"),
   tpm: optional("N", "tokens per minute, where the tier has fewer"),
-  concurrency: optional("N", "calls at once, where the tier has fewer"),
+  concurrency: optional("N", "streams and long calls at once, where the tier has fewer"),
 } as const;
 
 /** Only the figures that were written. */

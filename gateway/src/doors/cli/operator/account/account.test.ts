@@ -125,7 +125,7 @@ describe("accounts", () => {
     });
     expect(await findCredential(key)).toMatchObject({ grantedLimits: { rpm: 100, concurrency: 9 } });
     expect((await terminal.run("account", "show", accountId)).out.join("\n")).toMatch(
-      /granted limits +100 requests per minute, 6000000 tokens per minute, 9 calls at once, where the tier has fewer/,
+      /granted limits +100 requests per minute, 6000000 tokens per minute, 9 streams and long calls at once, where the tier has fewer/,
     );
     expect((await update("--no-granted-limits"))["granted_limits"]).toEqual({});
     expect((await findCredential(key))?.grantedLimits).toEqual({});

@@ -153,7 +153,7 @@ function grantedText({ grantedLimits: { rpm, tpm, concurrency } }: Account): str
   const figures = [
     ...(rpm === undefined ? [] : [`${rpm} requests per minute`]),
     ...(tpm === undefined ? [] : [`${tpm} tokens per minute`]),
-    ...(concurrency === undefined ? [] : [`${concurrency} calls at once`]),
+    ...(concurrency === undefined ? [] : [`${concurrency} streams and long calls at once`]),
   ];
   return figures.length === 0 ? "none" : `${figures.join(", ")}, where the tier has fewer`;
 }
