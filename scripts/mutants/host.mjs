@@ -78,7 +78,7 @@ export const mutants = [
   },
   {
     name: "a call is ended to make room for a connection",
-    file: "gateway/src/host/listen.ts",
+    file: "gateway/src/host/http/connections.ts",
     find: "connection !== newcomer && waitedSeconds(connection) !== undefined",
     replace: "connection !== newcomer",
     tests: ["gateway/src/host/listen.test.ts"],
