@@ -1,41 +1,28 @@
-import { existsSync } from "node:fs";
-import {
-  addressOf,
-  completeAddresses,
-  hostAndPort,
-  isThisMachine,
-  type Addresses,
-} from "./config/addresses.ts";
+import { addressOf, completeAddresses, hostAndPort, isThisMachine } from "./config/addresses.ts";
+import { createConfigReader } from "./config/config-reader.ts";
 import type { Config } from "./config/config.ts";
 import type { Settings } from "./config/environment.ts";
-import { loadConfig, type Environment } from "./config/load-config.ts";
+import type { Environment } from "./config/load-config.ts";
 import { checkPublic } from "./config/public-sandbox.ts";
 import { createGateway, type Gateway, type GatewayParts } from "./gateway.ts";
-import { createDemoAccount } from "./host/demo-account.ts";
 import { answerEarly } from "./host/answer-early.ts";
 import { drain } from "./host/drain.ts";
-import { greeting } from "./host/greeting.ts";
 import { findLimitsApart } from "./host/installation.ts";
 import type { Listen, Listening } from "./host/listen.ts";
 import type { Reloads } from "./host/reload-on-change.ts";
+import { sayOpen, type Greet } from "./host/say-open.ts";
 import { createSandboxes, type Sandboxes } from "./host/sandboxes.ts";
 import type { Secrets } from "./keys/secrets.ts";
 import type { Store } from "./store/store.ts";
 import type { StoreNews } from "./store/store-news.ts";
 import type { PlatformClient } from "./links/platform-client.ts";
 import type { Limiter } from "./limits/limiter.ts";
-import { exampleCostMicros } from "./offer/examples/example-cost.ts";
-import { exampleRequest, type ExampleRequest } from "./offer/examples/example-request.ts";
-import { firstCall } from "./offer/examples/first-call.ts";
-import type { Offer } from "./offer/offer.ts";
 import { tellOffer } from "./offer/advice/tell-offer.ts";
 import type { Catalogue } from "./operation/catalogue.ts";
 import type { Forwarder } from "./operation/forwarder.ts";
 import type { Clock } from "./platform/clock.ts";
-import { ConfigError } from "./platform/config-error.ts";
 import type { Log } from "./platform/log.ts";
 import type { Metrics } from "./platform/metrics.ts";
-import type { Micros } from "./platform/money.ts";
 import { reloadOffer } from "./reload-offer.ts";
 
 export interface ServeParts {
@@ -60,19 +47,10 @@ export interface ServeParts {
   readonly fetchDocument: NonNullable<GatewayParts["fetchDocument"]>;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Says that it is open: words for people, the same facts for a program. */
-  readonly greet: (words: string, facts: OpenFacts) => void;
+  readonly greet: Greet;
   readonly listen: Listen;
   /** Requests to read the configuration again, listened for since before it was read first. */
   readonly reloads: Reloads;
-}
-
-/** The account and its key are told when they were just made, and never again. */
-interface OpenFacts {
-  readonly address: string;
-  readonly account_id?: string | undefined;
-  readonly key_id?: string | undefined;
-  readonly key?: string | undefined;
 }
 
 /** Describing the whole offer is a third of a second's work, and whoever waited for the start comes first. */
@@ -81,7 +59,7 @@ const publishAfterMs = 2_000;
 /** Serves until told to stop. Resolves with the exit code. */
 export async function serve(parts: ServeParts): Promise<number> {
   const { settings, log } = parts;
-  const readConfig = createConfigReader(parts);
+  const readConfig = createConfigReader(settings.configFile, parts.environment);
   const config = readConfig();
   checkPublic(config, parts);
 
@@ -112,7 +90,8 @@ export async function serve(parts: ServeParts): Promise<number> {
   opening.resolve(gateway);
   tellOffer(gateway.offer(), log);
   tellSettings(settings, { config, baseUrl, log });
-  await greet(parts, { gateway, config, addresses, listensOn: hostAndPort(settings.host, listener.port) });
+  const listensOn = hostAndPort(settings.host, listener.port);
+  await sayOpen(parts, { offer: gateway.offer(), config, addresses, listensOn });
 
   parts.reloads.begin(() => reloadOffer({ ...parts, gateway, sandboxes, readConfig }));
   let published: Promise<void> | undefined;
@@ -122,27 +101,6 @@ export async function serve(parts: ServeParts): Promise<number> {
   await stop(parts, { gateway, listener, sandboxes, published });
   return 0;
 }
-
-/**
- * The usual file may appear after the start. Once it was there it must be, and once it set anything it must go on to: one
- * that is about to be replaced, or was just emptied to be written, would put everything back to the defaults for a
- * moment, prices too, and the sandbox would be sold.
- */
-function createConfigReader({ settings, environment }: ServeParts): () => Config {
-  const { path } = settings.configFile;
-  let { mayBeAbsent } = settings.configFile;
-  let maySetNothing = true;
-  return () => {
-    mayBeAbsent &&= !existsSync(path);
-    const config = loadConfig({ path, mayBeAbsent }, environment);
-    if (config.setsNothing && !maySetNothing) throw new ConfigError(path, [emptied]);
-    maySetNothing &&= config.setsNothing;
-    return config;
-  };
-}
-
-const emptied =
-  "nothing is set in it any more; is it being written? If all defaults are meant, write sandbox: on, which is one of them";
 
 /** Signals can arrive several times for one request: from the terminal, from npm, from the runner. */
 function stopSignal(): Promise<void> {
@@ -177,64 +135,6 @@ const namelessPublic =
 const sandboxOfOneNode =
   "this node has a sandbox of its own, which knows nothing of the videos and links made at other nodes; " +
   "start one for all of them and write its address, as in sandbox: http://127.0.0.1:9100";
-
-/** Says that it is open. On a fresh installation whoever reads it gets an account and a first call to try. */
-async function greet(parts: ServeParts, { gateway, config, addresses, listensOn }: Open): Promise<void> {
-  const { settings, log, version } = parts;
-  const { baseUrl } = addresses;
-  const newKey = await createDemoAccount({
-    ...parts,
-    signupCreditMicros: config.signupCreditMicros,
-    nowMs: parts.clock.wallMs(),
-  });
-  const words = greeting({
-    addresses,
-    listensOn: settings.baseUrl === undefined ? undefined : listensOn,
-    newKey,
-    sandbox: config.sandbox !== "off",
-    firstCall: newKey === undefined ? undefined : payableExample(gateway.offer(), config.signupCreditMicros),
-  });
-  parts.greet(words, { address: baseUrl, ...(await ownerOf(newKey, parts)) });
-  parts.metrics.gauge("tollgate_build_info", () => [[{ version }, 1]]);
-  log.info("serving", {
-    version,
-    address: baseUrl,
-    listens_on: listensOn,
-    operations: gateway.offer().operations.size,
-  });
-}
-
-interface Open {
-  readonly gateway: Gateway;
-  readonly config: Config;
-  readonly addresses: Addresses;
-  readonly listensOn: string;
-}
-
-async function ownerOf(
-  key: string | undefined,
-  { store, secrets, clock }: ServeParts,
-): Promise<Omit<OpenFacts, "address">> {
-  if (key === undefined) return {};
-  const owner = await store.keys.findCredential(secrets.hashKey(key), clock.wallMs());
-  return { account_id: owner?.accountId, key_id: owner?.keyId, key };
-}
-
-/**
- * Nobody is shown a first call that their credit does not cover, or whose price cannot be told: it would be refused as
- * pasted. An operator's own operation may throw here, which is no reason not to start.
- */
-function payableExample(offer: Offer, creditMicros: Micros): ExampleRequest | undefined {
-  const first = firstCall(offer);
-  const request = first && exampleRequest(first, offer.names);
-  if (!request) return undefined;
-  try {
-    const costMicros = exampleCostMicros(first, request);
-    return costMicros !== undefined && costMicros <= creditMicros ? request : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 /** Lets nobody new in, and what runs come to its end. */
 async function stop(parts: ServeParts, running: Running): Promise<void> {

@@ -190,7 +190,7 @@ export const mutants = [
   },
   {
     name: "the sandbox is sold while the configuration is being written",
-    file: "gateway/src/serve.ts",
+    file: "gateway/src/config/config-reader.ts",
     find: "    if (config.setsNothing && !maySetNothing)",
     replace: '    if (config.setsNothing && !maySetNothing && path === "")',
     tests: ["test/operator/unfinished-configuration.test.ts"],
