@@ -297,7 +297,7 @@ export function tasksConformance(kind: string, openStore: OpenStore): void {
     );
 
     test(
-      "whose creation never left is abandoned with its call; one that its vendor has is not",
+      "that was abandoned with its call is still found by it",
       withTasks(async (books, caller) => {
         const { callId, taskId } = await creating(books, caller);
         await books.store().ledger.release({ ...releaseOf(callId), abandonsTask: true });
