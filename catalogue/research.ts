@@ -31,7 +31,11 @@ const researchAnswer = z
       }),
     ),
     usage: z.looseObject({
-      micro_usd: z.int().min(0).optional().describe("What the vendor says the call cost."),
+      micro_usd: z
+        .int()
+        .min(0)
+        .optional()
+        .describe("What the vendor says the call cost, in whole micro-USD, rounded up."),
       input_tokens: z.int().min(0).optional().describe("What was read, where the vendor counts it."),
       output_tokens: z.int().min(0).optional().describe("What was written, where the vendor counts it."),
     }),

@@ -957,7 +957,7 @@ export interface ResearchAnswer {
     readonly date: string | null;
   }[];
   readonly usage: {
-    /** What the vendor says the call cost. */
+    /** What the vendor says the call cost, in whole micro-USD, rounded up. */
     readonly micro_usd?: number | undefined;
     /** What was read, where the vendor counts it. */
     readonly input_tokens?: number | undefined;
