@@ -29,7 +29,7 @@ export interface ServeParts {
   readonly settings: Settings;
   readonly environment: Environment;
   readonly projectFolder: string;
-  /** Of this program: who upgrades several nodes sees which of them it is. */
+  /** The version of this program: whoever upgrades several nodes sees which of them have it. */
   readonly version: string;
   readonly readCatalogue: (config: Config) => Promise<Catalogue>;
   readonly allowSandboxPublic: boolean;

@@ -49,7 +49,7 @@ export interface LinkConfig {
 
 export interface OperationConfig {
   readonly priceUsdPico: Pico | undefined;
-  /** Of an operation that passes on what its vendor charges: times what, in parts per million, and the most that is charged. */
+  /** For an operation that passes on what its vendor charges: times what, in parts per million, and the most that is charged. */
   readonly costFactorPpm: bigint | undefined;
   readonly maxCostMicros: Micros | undefined;
   /** Requests per minute of each key, instead of what the operation came with; the key's own limit holds beside it. */

@@ -5,7 +5,7 @@ export interface SignInRecord {
   /** The id is a bearer secret for most kinds, so only its keyed hash is kept. */
   readonly idHash: Uint8Array;
   readonly grantId: string | undefined;
-  /** Of access tokens: what the hot path needs to know without opening anything. */
+  /** What the hot path needs to know of an access token without opening anything. */
   readonly scope: string | undefined;
   readonly audience: string | undefined;
   /** Everything else, sealed under the installation's secret. */

@@ -13,7 +13,7 @@ function filesMax(): number {
   return typeof most === "number" ? most : Number.POSITIVE_INFINITY;
 }
 
-/** Of the report, what is looked at. */
+/** What is looked at in the report. */
 interface Report {
   readonly userLimits?: { readonly open_files?: { readonly soft?: number | "unlimited" } };
 }

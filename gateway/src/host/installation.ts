@@ -9,8 +9,8 @@ import { messageOf } from "../platform/error-message.ts";
 import { findInstallationSecret, makeInstallationSecret } from "./installation-secret.ts";
 
 /**
- * Those of the secret that is there; where nothing was written under any yet, one is made. Beside data that needs another it
- * would be kept and backed up as if it were the right one.
+ * The secrets that follow from the one that is there. Where nothing was written under any yet, one is made; not beside data
+ * that needs another, where it would be kept and backed up as if it were the right one.
  */
 export async function loadSecrets(
   settings: Settings,
@@ -50,7 +50,7 @@ export const findLimitsApart = ({ store, limits }: Settings): string | undefined
     ? "several nodes together let through several times each limit; set TOLLGATE_LIMITS to one Redis for all of them"
     : undefined;
 
-/** That of the secret which is there already; none is made. */
+/** The fingerprint of the secret that is there already; none is made. */
 export function findFingerprint({ secret, dataFolder }: Settings): string | undefined {
   const found = findInstallationSecret(secret, dataFolder);
   return found === undefined ? undefined : createSecrets(found).fingerprint;

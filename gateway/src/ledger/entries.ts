@@ -6,7 +6,7 @@ export type EntryKind = (typeof entryKinds)[number];
 
 /** The account's side of one transfer. */
 export interface Entry {
-  /** Of the transfer; a charge's is that of its call. */
+  /** The id of the transfer; a charge has that of its call. */
   readonly id: string;
   readonly kind: EntryKind;
   readonly bookedAtMs: number;
@@ -32,6 +32,6 @@ export interface EntryFilter {
 export interface EntryPage {
   readonly entries: readonly Entry[];
   readonly hasMore: boolean;
-  /** Of this moment, whatever page it is. */
+  /** The balance at this moment, whatever page it is. */
   readonly balanceMicros: Micros;
 }

@@ -18,7 +18,7 @@ export interface TaskState {
   readonly origPrompt: string | undefined;
   /** As reported, fractions included; undefined when the vendor does not say. */
   readonly durationSeconds: number | undefined;
-  /** Of the videos that were looked at to make this one, as far as they are billed. */
+  /** How long the videos are that were looked at to make this one, as far as they are billed. */
   readonly inputSeconds: number | undefined;
   /** The figure of the resolution, such as 720. */
   readonly resolution: number | undefined;

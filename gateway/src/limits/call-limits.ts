@@ -89,6 +89,6 @@ export const seenAt = (nowMs: number, { limit, remaining, resetsInMs }: Standing
   resetsAtMs: nowMs + resetsInMs,
 });
 
-/** Of two limits the one that leaves less: what a caller is shown. */
+/** The one of two limits that leaves less is the one that a caller is shown. */
 export const tighter = (a: SeenStanding | undefined, b: SeenStanding): SeenStanding =>
   a && a.remaining <= b.remaining ? a : b;

@@ -6,7 +6,7 @@
 
 const minuteMs = 60_000;
 
-/** Of the smallest ring, for sixteen slices. Every length is a power of two, so that a mask finds a place. */
+/** The smallest ring has room for sixteen slices. Every length is a power of two, so that a mask finds a place. */
 const placesMin = 32;
 
 /** A class, because there are thousands of them: each has its figures, and all have the same functions. */

@@ -76,7 +76,7 @@ function rootOf({ dialects, dialectsUnder, path }: Operation, names: Names): Roo
   return [{ root, conventions }];
 }
 
-/** Of two roots of one path the longer one is the nearer. */
+/** The longer of two roots of one path is the nearer one. */
 const longerFirst = (a: Root, b: Root): number => b.root.length - a.root.length;
 
 const shorterFirst = (a: Root, b: Root): number => longerFirst(b, a);

@@ -71,7 +71,7 @@ function configuredModel(
     price,
     unaskedOutputTokensMax:
       written.unaskedOutputTokensMax ?? shipped?.unaskedOutputTokensMax ?? unaskedOutputTokensMaxUsual,
-    // Of a model of the operator's own, what it is sent with is the highest limit that anybody knows its vendor to take.
+    // What a model of the operator's own is sent with is the highest limit that anybody knows its vendor to take.
     outputTokensMax: shipped ? shipped.outputTokensMax : written.unaskedOutputTokensMax,
     contextTokens: written.contextTokens ?? shipped?.contextTokens,
     usualVideo: shipped?.usualVideo ?? {},

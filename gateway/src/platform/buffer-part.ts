@@ -1,6 +1,7 @@
 /**
- * Of a small part a copy: the first view of a buffer, as sockets hand it over, moves all of it to another place, which costs
- * several times as much. And of one that is the smaller part of it, because a view keeps the whole buffer in memory.
+ * A part of a buffer that a socket handed over. A small part is a copy, because the first view of such a buffer moves all of
+ * it to another place, which costs several times as much. So is a part that is less than half, because a view keeps the whole
+ * buffer in memory.
  */
 export function partOf(bytes: Buffer, start: number, end: number, copiedBytesMax: number): Buffer {
   const length = end - start;

@@ -25,7 +25,7 @@ type Awaits =
 
 export class ChunkedBody {
   #awaits: Awaits = "size";
-  /** Of the chunk that is being read: its size while that is being read, then what is still to come of it. */
+  /** The size of the chunk as far as it is read; then, how much of the chunk is still to come. */
   #left = 0;
   #framingBytes = 0;
   #paddingBytes = 0;

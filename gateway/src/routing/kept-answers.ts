@@ -3,7 +3,7 @@ export interface KeptAnswer {
   readonly accountId: string;
   /** Who keeps it. */
   readonly upstream: string;
-  /** Of the vendor's ids, by which whoever knows one could read what was said; only their hashes are written down. */
+  /** Only hashes of the vendor's ids are written down: whoever knows an id could read what was said. */
   readonly idHashes: readonly Uint8Array[];
   readonly untilMs: number;
 }

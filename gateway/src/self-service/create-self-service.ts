@@ -96,7 +96,7 @@ export function createSelfService({ store, limiter, links, offer, attemptsOf }: 
   };
 }
 
-/** Of two places in the list of calls the one that is further back. */
+/** The one of two places in the list of calls that is further back. */
 const older = (one: string | undefined, other: string | undefined): string | undefined =>
   one === undefined || (other !== undefined && other < one) ? other : one;
 

@@ -3,7 +3,7 @@ export interface SeenData {
   readonly schema: number;
   /** The one that this program brings it to. */
   readonly schemaKnown: number;
-  /** Of the secret that it belongs to; undefined when nobody has claimed it yet. */
+  /** The fingerprint of the secret that it belongs to; undefined when nobody has claimed it yet. */
   readonly fingerprint: string | undefined;
 }
 

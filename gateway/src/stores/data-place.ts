@@ -26,7 +26,7 @@ export interface DataPlace {
 }
 
 interface RestoreOptions {
-  /** That of the installation's secret, if it has one. */
+  /** The fingerprint of the installation's secret, if it has one. */
   readonly fingerprint: string | undefined;
   /** Also in the place of data whose books were moved elsewhere, and may be sold from there. */
   readonly overMoved: boolean;

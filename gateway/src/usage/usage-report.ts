@@ -46,7 +46,7 @@ export interface DaySums extends UsageSums {
 export type UsageGrouping = "key" | "model" | "operation";
 
 interface GroupSums extends UsageSums {
-  /** Of the key, the model or the operation; undefined for calls without a model. */
+  /** The name of the key, the model or the operation; undefined for calls without a model. */
   readonly name: string | undefined;
 }
 

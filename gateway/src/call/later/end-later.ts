@@ -16,7 +16,7 @@ export type Tried = Pick<Release, "attempts" | "httpStatus">;
 /** For a call that was not sent yet, or that ended in a bug. */
 export const nothingTried: Tried = { attempts: [], httpStatus: undefined };
 
-/** The same where no upstream did anything and the hold may be on disk. The caller was told that it may try again. */
+/** Ends a call for which no upstream did anything, and whose hold may be on disk. The caller was told that it may try again. */
 export const takeBackLater = (booked: BookedCall, tried: Tried, gate: Gate): void =>
   releaseLater({ callId: booked.call.id, outcome: "failed", ...freedBy(booked), ...tried }, gate);
 

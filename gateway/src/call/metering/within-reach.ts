@@ -23,7 +23,7 @@ export function withinReach(used: Quantities, { model, estimate }: CallPrice): Q
 /** A vendor may well take fifteen of its credits where one was held for, and never a thousand. */
 const unitTimesMax = 1_000;
 
-/** The same for a call that is paid by the unit, by what was held for. */
+/** What a call that is paid by the unit could have used, judged by what was held for it. */
 export const unitsWithinReach = (units: number, { estimate }: CallPrice): number =>
   Math.min(units, Math.max(1, sum(estimate.atMost)) * unitTimesMax);
 

@@ -12,15 +12,15 @@ import type { ValidCall } from "../valid-call.ts";
 /** More than a response has items. Each is looked up, before anything is paid for. */
 const referencesMax = 1_000;
 
-/** Who can be asked to go on with it; or what its caller is told, who has no such thing, if the call can be said at all. */
+/** Who can be asked to go on with it; or, where it is not the caller's, the answer that says so, if the call can be said at all. */
 type FoundKeepers =
   | { readonly kind: "found"; readonly upstreams: readonly Upstream[] }
   | { readonly kind: "not_found"; readonly answer: () => Answer };
 
 /**
- * Looks up whose it is, and who keeps it, where a call goes on with what its vendor has kept: all accounts come to the
- * vendor with the operator's key, so it would let each of them read what it has of the others. Nobody waits for a call
- * that brings everything along. An id that nobody got here may be older than these records, or the operator's own; its
+ * A call may go on with what its vendor has kept. All accounts come to the vendor with the operator's key, so it would let
+ * each of them read what it has of the others: therefore it is looked up here whose it is, and who keeps it. Nobody waits for
+ * a call that brings everything along. An id that nobody got here may be older than these records, or the operator's own; its
  * vendor knows.
  */
 export function findKept(

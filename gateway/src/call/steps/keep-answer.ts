@@ -6,7 +6,7 @@ import type { Attempted } from "./forward.ts";
 
 /**
  * Writes down whose an answer is that its vendor keeps, and who keeps it, so that its caller can go on with it and nobody
- * else. Undefined where nothing is kept, as of nearly every operation. Never rejects: the answer is paid for, and given.
+ * else. Undefined where nothing is kept, which is so for nearly every call. Never rejects: the answer is paid for, and given.
  */
 export function keepAnswer(
   { call, caller }: BookedCall,

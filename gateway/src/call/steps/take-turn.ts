@@ -33,8 +33,8 @@ export type TakenTurn =
   | { readonly kind: "paused"; readonly upstream: Upstream | undefined };
 
 /**
- * The first turn of a call. Where nobody else can be asked, those are that rest only because we guess that they fail: it
- * may be that they failed for the calls of one caller, and all others would be refused on its account.
+ * The first turn of a call. Some upstreams rest only because we guess that they fail. They are asked where nobody else can
+ * be: they may have failed on the calls of one caller alone, and all others would be refused on its account.
  */
 export function takeFirstTurn(
   candidates: Candidates,

@@ -58,7 +58,7 @@ export function readRequestHead(text: string): RequestHead | undefined {
  */
 export class ArrivedHeaders implements HttpHeaders {
   readonly #text: string;
-  /** Of each: where its name begins, its colon, and its line's end. */
+  /** Three places for each header: where its name begins, its colon, and its line's end. */
   readonly #lines: number[] = [];
 
   constructor(text: string, start: number) {
@@ -132,7 +132,7 @@ function faultIn(host: string | null, length: string | null): Fault | undefined 
 
 const invalid = (message: string): Fault => ({ code: "invalid_parameters", message });
 
-/** Of a request whose head is none, so that it can be refused like any other. */
+/** The head of a request that has none, so that it can be refused like any other. */
 export const faultyHead = (fault: Fault): RequestHead => ({
   method: "GET",
   target: "/",

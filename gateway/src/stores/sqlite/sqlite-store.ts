@@ -149,7 +149,8 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
       await commits.checkTurns();
     },
     close: async () => {
-      // Whatever is queued before this is written before the file is closed.
+      // Whatever is queued before this is written before the file is closed. Lines that cannot be posted are on disk, and the
+      // next process posts them.
       await commits.run(journal.post).catch(() => {});
       log.close();
       db.close();

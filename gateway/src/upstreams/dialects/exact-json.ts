@@ -39,7 +39,10 @@ function keepDigits(_name: string, value: unknown, { source }: { readonly source
   return JSON.rawJSON(source);
 }
 
-/** Of Anthropic's calls, of Google's, of its results, and of vendors who write as an object what OpenAI writes as a text. */
+/**
+ * The members that hold arguments: Anthropic's in its calls, Google's in its calls and results, and those of vendors who write
+ * an object where OpenAI writes a text.
+ */
 const argumentsNames: ReadonlySet<string> = new Set(["input", "args", "response", "arguments"]);
 
 /** Elsewhere a number is what it is to everybody who reads it. */

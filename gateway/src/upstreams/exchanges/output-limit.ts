@@ -20,7 +20,7 @@ export function limitChanges(body: JsonObject, dispatch: Dispatch): Readonly<Rec
   const older = limitIn(body, "max_tokens");
   const isGiven = newer !== undefined || older !== undefined;
   if (isGiven && upstream.outputLimit === undefined && isOpenAiItself(upstream)) return nothing;
-  // Of two the greater is what was held for.
+  // The greater of two is what was held for.
   const limit = isGiven ? Math.max(newer ?? 0, older ?? 0) : modelOf(dispatch).unaskedOutputTokensMax;
   const staysOlder = newer === undefined && older !== undefined;
   const word = upstream.outputLimit ?? (staysOlder ? "max_tokens" : wordBeside(body, dispatch));

@@ -25,7 +25,7 @@ const keepAliveMarginMs = 1_000;
 const sweepEveryMs = 1_000;
 
 export function createConnectionPool(limits: PoolLimits, monotonicMs: () => number): ConnectionPool {
-  /** Of each origin the connections that are idle, those used last at the end. */
+  /** The idle connections of each origin, those used last at the end. */
   const idle = new Map<Origin, Connection[]>();
   let open = 0;
   let inUse = 0;

@@ -62,11 +62,11 @@ interface Outgoing<Read> {
 export class HttpExchange<Read> implements ConnectionUser, Waiting {
   readonly #outgoing: Outgoing<Read>;
   readonly #parts: ExchangeParts;
-  /** Of the first byte, then of silence. */
+  /** Until the first byte; then, each time, until the next. */
   readonly #deadline: Deadline;
-  /** Of a connection that has to be opened first. */
+  /** Until a connection stands that has to be opened first. */
   #connecting: Deadline | undefined;
-  /** Of a body that does not come all at once. */
+  /** Until the end of a body that does not come all at once. */
   #lifetime: Deadline | undefined;
   readonly #answer = new ResponseReader();
   #connection: Connection | undefined;

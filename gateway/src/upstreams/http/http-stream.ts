@@ -57,7 +57,7 @@ export class ReceivedStream implements HttpStream, ConnectionUser, Waiting {
   readonly #answer: ResponseReader;
   readonly #parts: StreamParts;
   readonly #silenceTimeoutMs: number;
-  /** Of the upstream's silence; of the reader's while that is behind. */
+  /** How long the upstream may be silent; while the reader is behind, how long the reader may. */
   readonly #silence: Deadline;
   readonly #lifetime: Deadline;
   #reader: StreamReader | undefined;

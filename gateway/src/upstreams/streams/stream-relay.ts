@@ -101,7 +101,7 @@ class FrameRelay implements StreamRelay, StreamReader {
     try {
       return this.#passer.pass(piece ? this.#cutter.push(piece) : this.#cutter.rest());
     } catch (error) {
-      // Of all that can go wrong here, an event without end alone is the upstream's doing.
+      // Only an event without end is the upstream's doing; whatever else is thrown here is a bug of ours.
       if (!(error instanceof FrameTooLong)) this.#bug ??= { error };
       return undefined;
     }

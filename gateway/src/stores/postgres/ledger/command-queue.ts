@@ -171,6 +171,7 @@ export function createCommandQueue(parts: QueueParts): CommandQueue {
       // somebody restored older books, which may not have the keys and prices that were seen.
       known.keys.clear();
       known.priceVersions.clear();
+      // Should it fail, the batch finds the run ended once more when it is tried again.
       await runs.goOnAfter(error.runId).catch(() => {});
     }
     if (!mayPass(error)) return batch.length > 1 ? oneByOne(batch, locking) : fail(batch, error);

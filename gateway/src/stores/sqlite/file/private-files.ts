@@ -29,7 +29,7 @@ export function closeFiles(files: readonly string[]): void {
 export function giveToOwnerOf(place: string, file: string): void {
   if (process.geteuid?.() !== 0) return;
   const { uid, gid } = statSync(place);
-  // Of the name and not of what it may lead to: the folder's owner could have put anything behind it.
+  // The name is asked and not what it may lead to: the folder's owner could have put anything behind it.
   unlessForbidden(() => lchownSync(file, uid, gid));
 }
 

@@ -113,7 +113,7 @@ export function changedOne({ changes }: { readonly changes: number }, name: stri
   if (changes !== 1) throw new Error(`The journal cannot be posted: the books have no open ${name}.`);
 }
 
-/** Those of a `HeldRow`. In the file the day bears the name it got when the whole window of a budget was one row. */
+/** The columns of a `HeldRow`. In the file the day bears the name it got when the whole window of a budget was one row. */
 export const heldColumns = `
   call.id, account_id, key_id, call.operation_id, call.model, held_micros, price_version, multiplier_ppm,
   budget_window_start_ms AS budget_day_start_ms, grant_id, run_id, created_at_ms`;

@@ -65,7 +65,7 @@ export function writeUsage(usage: ChatUsage): JsonObject {
   });
 }
 
-/** Of the rest nobody says whether it was read or seen. */
+/** Nobody says of the rest whether it was read or seen. */
 const writeAudio = (audio: ChatUsage["audio"]): JsonObject =>
   audio === undefined
     ? {}
