@@ -49,7 +49,7 @@ export const mutants = [
     file: whyNotHeld,
     find: 'if (grant && !facts.isGrantAlive(grant.id, createdAtMs)) return { kind: "grant_ended" };',
     replace: "",
-    tests: ["test/sign-in/access-tokens.test.ts"],
+    tests: ["test/sign-in/ended-tokens.test.ts"],
   },
   {
     name: "a vendor's figure of an operator's own operation is booked as it came",

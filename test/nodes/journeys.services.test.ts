@@ -21,6 +21,7 @@ const journeys = [
   "nodes/agents-at-two-nodes",
   "money/one-truth",
   "streams/left-streams",
+  "sign-in/ended-tokens",
 ] as const;
 
 /** Each waits most of the time, so some are made at once. */

@@ -1,46 +1,17 @@
-// What an access token is good for after sign-in, and when it ends: at every door, with money at stake.
+// What an access token is good for after sign-in, and what is none: at every door, with money at stake.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { systemClock } from "../../gateway/src/platform/clock.ts";
+import { describe, expect, test } from "bun:test";
 import { openVendorDouble } from "../doubles/vendor-double.ts";
 import { codeOf } from "../support/answers.ts";
 import { snapshotPath } from "../support/purchases.ts";
-import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
-import { until } from "../support/until.ts";
-import { awayFromMidnight } from "../support/wall-clock.ts";
+import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
 import { createPerson, registerClient, signInWith, type Tokens } from "./oauth-person.ts";
+import { bearer, cheap, tokensOf, useTokenGateway } from "./token-gateway.ts";
 
-await awayFromMidnight();
+const { gateway, letPass, get, rerank } = await useTokenGateway();
 
-let gateway: TestGateway;
-let passedMs = 0;
-
-beforeAll(async () => {
-  gateway = await openTestGateway({
-    clock: { ...systemClock, wallMs: () => systemClock.wallMs() + passedMs },
-    config: "operations:\n  financial.metrics.snapshot: { price_usd: 2 }\n",
-  });
-});
-afterAll(() => gateway.close());
-
-const cheap = { query: "a", documents: ["b"] };
-
-const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
-const get = (path: string, token: string): Promise<Response> =>
-  fetch(gateway.url + path, { headers: bearer(token) });
-const rerank = (token: string): Promise<Response> =>
-  fetch(`${gateway.url}/v1/rerank`, {
-    method: "POST",
-    headers: { ...bearer(token), "content-type": "application/json" },
-    body: JSON.stringify(cheap),
-  });
 /** A token that looks like one, and is none. */
 const otherLetter = (token: string): string => `${token.slice(0, -1)}${token.endsWith("a") ? "b" : "a"}`;
-
-const tokensOf = async (response: Response): Promise<Tokens> => {
-  expect(response.status).toBe(200);
-  return (await response.json()) as Tokens;
-};
 
 describe("at the API", () => {
   test("a token spends the account of the key it was granted with, and sees the usage of the whole account", async () => {
@@ -69,7 +40,7 @@ describe("at the API", () => {
       spent_micros_usd: 0,
       held_micros_usd: 0,
       remaining_micros_usd: 5_000_000,
-      resets_at: new Date(Date.now() + passedMs).setUTCHours(24, 0, 0, 0) / 1000,
+      resets_at: new Date(Date.now()).setUTCHours(24, 0, 0, 0) / 1000,
     };
     expect(await limits(token)).toEqual(untouched);
     expect((await get(snapshotPath, token)).status).toBe(200);
@@ -164,10 +135,9 @@ describe("at the API", () => {
     });
     expect(await gateway.balance(account)).toEqual({ balance: 94_000_000, held: 0 });
     expect((await gateway.call(account, snapshotPath)).status).toBe(200);
-    passedMs += 24 * 60 * 60_000;
+    letPass(24 * 60 * 60_000);
     const fresh = await signInWith(gateway.url, account.key, fields);
     expect((await get(snapshotPath, fresh.access_token)).status).toBe(200);
-    passedMs = 0;
     expect(await gateway.audit()).toEqual([]);
   });
 
@@ -272,199 +242,6 @@ describe("at the API", () => {
       "UPDATE sign_in_record SET audience = 'https://other.example/mcp' WHERE kind = 'AccessToken'",
     );
     expect((await get("/v1/credits/balance", token)).status).toBe(401);
-  });
-});
-
-describe("refreshing", () => {
-  test("gives a new pair; the old refresh token works for half a minute, because clients race", async () => {
-    const account = await gateway.openAccount();
-    const { client, refresh_token: first } = await signInWith(gateway.url, account.key);
-    const pairs = await Promise.all(
-      Array.from({ length: 4 }, async () => tokensOf(await client.refresh(first))),
-    );
-    expect(new Set(pairs.map((pair) => pair.refresh_token)).size).toBe(4);
-    for (const pair of pairs) expect((await rerank(pair.access_token)).status).toBe(200);
-    passedMs = 29_000;
-    await tokensOf(await client.refresh(first));
-    passedMs = 0;
-  });
-
-  test("with a token that was rotated away longer ago ends everything of the grant", async () => {
-    const account = await gateway.openAccount();
-    const { client, refresh_token: first } = await signInWith(gateway.url, account.key);
-    const second = await tokensOf(await client.refresh(first));
-    passedMs = 30_001;
-    const reused = await client.refresh(first);
-    expect(reused.status).toBe(400);
-    expect(await reused.json()).toMatchObject({ error: "invalid_grant" });
-    expect((await rerank(second.access_token)).status).toBe(401);
-    expect((await client.refresh(second.refresh_token)).status).toBe(400);
-    passedMs = 0;
-  });
-
-  test("cannot widen what was granted, nor be done by another client", async () => {
-    const account = await gateway.openAccount();
-    const { client, refresh_token: token } = await signInWith(gateway.url, account.key, { spend: "" });
-    const wider = await client.trade({
-      grant_type: "refresh_token",
-      refresh_token: token,
-      scope: "tools:read tools:spend",
-    });
-    const scope = wider.status === 200 ? ((await wider.json()) as Tokens).scope : "none";
-    expect(["none", "tools:read"]).toContain(scope);
-    const other = await registerClient(gateway.url);
-    expect(await (await other.refresh(token)).json()).toMatchObject({ error: "invalid_grant" });
-  });
-
-  test("ends with the grant's own time", async () => {
-    const account = await gateway.openAccount();
-    const {
-      client,
-      refresh_token: token,
-      access_token: access,
-    } = await signInWith(gateway.url, account.key, {
-      days: "1",
-    });
-    passedMs = 24 * 60 * 60_000 - 60_000;
-    const last = await tokensOf(await client.refresh(token));
-    expect((await get("/v1/credits/balance", last.access_token)).status).toBe(200);
-    passedMs = 24 * 60 * 60_000 + 1_000;
-    const refused = await client.refresh(last.refresh_token);
-    expect([refused.status, await refused.json()]).toMatchObject([400, { error: "invalid_grant" }]);
-    for (const ended of [access, last.access_token])
-      expect((await get("/v1/credits/balance", ended)).status).toBe(401);
-    passedMs = 0;
-  });
-});
-
-describe("whoever takes too long", () => {
-  const dayMs = 24 * 60 * 60_000;
-
-  test.each([
-    ["a code within its minute is traded", 58_000, 200],
-    ["a code after its minute buys nothing", 60_000, 400],
-  ])("%s", async (_, waitedMs, status) => {
-    const account = await gateway.openAccount();
-    const client = await registerClient(gateway.url);
-    const { url, verifier } = client.begin();
-    const returned = await createPerson(gateway.url, account.key).allow(url);
-    passedMs = waitedMs;
-    const traded = await client.trade({
-      grant_type: "authorization_code",
-      code: returned.searchParams.get("code") ?? "",
-      redirect_uri: client.redirectUri,
-      code_verifier: verifier,
-    });
-    passedMs = 0;
-    expect(traded.status).toBe(status);
-  });
-
-  test.each([
-    ["a client that comes back within thirty days goes on", 30 * dayMs - 60_000, 200],
-    ["a client that comes back after thirty days has to be let in anew", 30 * dayMs, 400],
-  ])("%s, whatever it was granted for", async (_, waitedMs, status) => {
-    const account = await gateway.openAccount();
-    const { client, refresh_token: token } = await signInWith(gateway.url, account.key, { days: "90" });
-    passedMs = waitedMs;
-    const refreshed = await client.refresh(token);
-    passedMs = 0;
-    expect(refreshed.status).toBe(status);
-  });
-
-  test.each([
-    ["a person who thinks for nine minutes is let on", 9 * 60_000, true],
-    ["a sign-in that was left for ten minutes is over", 10 * 60_000, false],
-  ])("%s", async (_, waitedMs, left) => {
-    const account = await gateway.openAccount();
-    const client = await registerClient(gateway.url);
-    const person = createPerson(gateway.url, account.key);
-    const asked = await person.open(client.begin().url);
-    const page = await person.submit(asked, { action: "sign_in", key: account.key });
-    passedMs = waitedMs;
-    const bounds = { spend: "yes", per_call_usd: "1", per_day_usd: "10", days: "30" };
-    const done = await person.submit(page, { action: "allow", ...bounds });
-    passedMs = 0;
-    expect([done.left, (await gateway.store.grants.list(account.accountId)).length]).toEqual([
-      left,
-      left ? 1 : 0,
-    ]);
-  });
-});
-
-describe("revoking", () => {
-  const waysToEnd: [
-    string,
-    (signedIn: Awaited<ReturnType<typeof signInWith>>, account: TestAccount) => Promise<unknown>,
-  ][] = [
-    [
-      "the refresh token at the endpoint",
-      ({ client, refresh_token: token }) => revoke(client.clientId, token),
-    ],
-    ["the access token at the endpoint", ({ client, access_token: token }) => revoke(client.clientId, token)],
-    [
-      "the grant from another process on the same data",
-      async (_, account) => {
-        const elsewhere = await gateway.data.open(systemClock);
-        const [grant] = await elsewhere.grants.list(account.accountId);
-        await elsewhere.grants.revoke(grant?.id ?? "", Date.now());
-        await elsewhere.close();
-      },
-    ],
-    ["the key behind it", (_, account) => gateway.store.keys.revoke(account.keyId, Date.now())],
-  ];
-  const revoke = async (clientId: string, token: string): Promise<void> => {
-    const response = await fetch(`${gateway.url}/revoke`, {
-      method: "POST",
-      headers: { "content-type": "application/x-www-form-urlencoded" },
-      body: new URLSearchParams({ client_id: clientId, token }).toString(),
-    });
-    expect(response.status).toBe(200);
-  };
-
-  test.each(waysToEnd)("%s stops spending at once", async (_, end) => {
-    const account = await gateway.openAccount();
-    const signedIn = await signInWith(gateway.url, account.key);
-    expect((await rerank(signedIn.access_token)).status).toBe(200);
-    await end(signedIn, account);
-    const before = await gateway.balance(account);
-    expect((await rerank(signedIn.access_token)).status).toBe(401);
-    expect((await signedIn.client.refresh(signedIn.refresh_token)).status).toBe(400);
-    expect(await gateway.balance(account)).toEqual(before);
-  });
-
-  test("a stranger's client cannot end what is not its own", async () => {
-    const account = await gateway.openAccount();
-    const { access_token: token } = await signInWith(gateway.url, account.key);
-    const other = await registerClient(gateway.url);
-    await revoke(other.clientId, token);
-    expect((await rerank(token)).status).toBe(200);
-  });
-
-  test("a call whose body was still on its way when the grant ended is not made", async () => {
-    const account = await gateway.openAccount();
-    const { access_token: token } = await signInWith(gateway.url, account.key);
-    const [grant] = await gateway.store.grants.list(account.accountId);
-    await gateway.sandbox.clear();
-    let send: (() => void) | undefined;
-    const sent = new Promise<void>((resolve) => (send = resolve));
-    const text = new TextEncoder().encode(JSON.stringify(cheap));
-    const body = new ReadableStream({
-      async start(controller) {
-        controller.enqueue(text.slice(0, 5));
-        await sent;
-        controller.enqueue(text.slice(5));
-        controller.close();
-      },
-    });
-    const headers = { ...bearer(token), "content-type": "application/json" };
-    const calling = fetch(`${gateway.url}/v1/rerank`, { method: "POST", headers, body });
-    await until(() => gateway.gateway.callsInFlight() > 0);
-    await Bun.sleep(100);
-    await gateway.store.grants.revoke(grant?.id ?? "", Date.now());
-    send?.();
-    expect((await calling).status).toBe(401);
-    expect(await gateway.sandbox.book()).toEqual([]);
-    expect(await gateway.balance(account)).toEqual({ balance: 2_000_000, held: 0 });
   });
 });
 
