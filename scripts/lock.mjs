@@ -50,7 +50,7 @@ async function acquire(folder) {
   throw new Error(`Another start has been installing for too long. If there is none, delete ${folder}.`);
 }
 
-// Of several waiters, one makes the inner folder; it alone may put its own beat in the place of the dead one.
+// Several may wait, but one alone makes the inner folder, and may put its own beat in the place of the dead one.
 function takeOver(folder, silentBeat) {
   const claim = path.join(folder, "claim");
   if (!tryMakeFolder(claim)) return false;

@@ -15,7 +15,7 @@ export type StorePlace = { readonly url: string } | { readonly path: string };
 interface PairsOptions {
   readonly places: readonly StorePlace[];
   readonly owners: readonly Owner[];
-  /** Of each process. */
+  /** At each process. */
   readonly callers: number;
   readonly seconds: number;
   /** The processes of the store itself, where it has any. */

@@ -135,7 +135,7 @@ interface LeastBody {
 
 const contents = { contents: [{ role: "user", parts: [{ text: "a" }] }] };
 
-/** Of operations whose example is not the least, because they are paid by their size, or that have none. */
+/** For operations that have no example, or are paid by size, so that their example is not the least. */
 const leastBodies: Readonly<Record<string, LeastBody>> = {
   "chat.completions.create": {
     body: { model: "gpt-4o", messages: [{ role: "user", content: "" }], max_tokens: 1 },

@@ -356,7 +356,7 @@ test("what a key may not call is refused as declared, by every operation of a ve
   for (const operation of readOperations(document)) {
     const made = exampleRequest(operation);
     const offered = gateway.gateway.offer().operations.get(operation.id);
-    // Of a list that is empty for these keys nothing can be had.
+    // These keys have no models, so there is none to ask for by its name.
     if (!made || !offered || operation.id.startsWith("models.get")) continue;
     const sold = isSold(offered.operation);
     const statusFor = async (caller: TestAccount): Promise<number> =>

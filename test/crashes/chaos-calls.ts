@@ -7,7 +7,7 @@ import type { EventStream } from "../../client/src/relay-stream.ts";
 /** What the client said about one logical call. */
 export interface Report {
   readonly kind: string;
-  /** Of a call that can have one. */
+  /** Undefined where a call cannot have one. */
   readonly idempotencyKey: string | undefined;
   /** Part of the query of a call without a key: how the vendors' book knows it. */
   readonly marker: string | undefined;

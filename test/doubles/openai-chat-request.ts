@@ -292,7 +292,7 @@ function oddSchema(schema: unknown): string | undefined {
 
 const strictlyRefused = ["default", "minLength", "maxLength", "uniqueItems", "propertyNames"];
 
-/** Of schemas by name, the names are the caller's own words. */
+/** Here schemas stand under names, which are the caller's own and no words of JSON Schema. */
 const byName = ["properties", "$defs", "definitions"];
 
 function refusedWord(schema: unknown): string | undefined {

@@ -38,7 +38,7 @@ export interface StreamProgress {
   /** Events sent, those beyond the answer (`endless`) included. */
   readonly events: number;
   readonly share: number;
-  /** Of the events, how many were text beyond the answer. */
+  /** How many of the events were text beyond the answer. */
   readonly extra: number;
   /** The caller went away before the last event was sent. */
   readonly left: boolean;

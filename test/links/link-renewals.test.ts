@@ -127,7 +127,7 @@ describe("a token that ended is renewed", () => {
         502,
         { error: "provider request failed", code: "provider_request_failed" },
       ]);
-      // Of the call itself nothing was sent.
+      // Nothing of the call itself was sent.
       expect(away.headers.get("x-should-retry")).toBe("true");
       expect(away.headers.get("retry-after")).toBe("1");
       expect(await linking.gateway.balance(account)).toEqual(before);

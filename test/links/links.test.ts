@@ -253,7 +253,7 @@ describe("a link ends", () => {
     await linking.link(person, writeScopes);
     expect(did(platform, "revoke")).toBe(revoked);
     await linking.link(person, lastingScopes, "99");
-    // Of the token to act with and of the one to renew it with.
+    // Once for the token to act with, once for the one to renew it with.
     expect(did(platform, "revoke")).toBe(revoked + 2);
     const links = await gateway.store.links.list({ keyId: person.keyId });
     expect(links.map(({ user, revokedAtMs }) => [user?.id, revokedAtMs === undefined])).toEqual([

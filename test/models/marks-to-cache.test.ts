@@ -28,7 +28,7 @@ const paper = {
   type: "file",
   file: { filename: "a.pdf", file_data: "data:application/pdf;base64,JVBERi0=" },
 };
-/** Of a beginning of its own, so that nobody else has had it cached. */
+/** Each text has a beginning of its own, so that nobody else has had it cached. */
 const text = (beginning: string) => ({ type: "text", text: `${beginning} ${rules}` });
 
 const marked: readonly (readonly [what: string, members: object])[] = [

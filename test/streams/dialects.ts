@@ -224,7 +224,7 @@ const dataUrl = (url: string): { readonly mimeType: string; readonly data: strin
   return data === "" ? undefined : { mimeType, data };
 };
 
-/** Of several reports the last figure counts that is one. */
+/** There may be several reports; the last that has a figure counts. */
 const anthropicUsage = (reports: readonly JsonObject[]): Heard["usage"] => {
   const last = (name: string): number | null =>
     reports.map((report) => numberOrNull(report[name])).findLast((figure) => figure !== null) ?? null;

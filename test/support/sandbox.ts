@@ -83,7 +83,7 @@ const switchedOff = (): never => {
   throw new Error("This test has switched the sandbox off.");
 };
 
-/** Of a gateway without one. */
+/** What a gateway without a sandbox has in its place. */
 export const noSandbox: SandboxControl = {
   get url() {
     return switchedOff();

@@ -21,7 +21,7 @@ interface ScriptedCalls {
   readonly vendor: ScriptedVendor;
   readonly gateway: TestGateway;
   readonly account: TestAccount;
-  /** Of a call whose answer has ended. */
+  /** Only when the answer of the call has ended. */
   readonly receiptOf: (response: Response) => Promise<Receipt>;
 }
 

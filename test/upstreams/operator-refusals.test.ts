@@ -288,7 +288,7 @@ const aboutCredit: readonly (Said & { readonly by: string })[] = [
   })),
 ];
 
-/** Of a 429 nobody is told anything. */
+/** A 429 is told to nobody, so it is not among them. */
 const saidWithError = [...aboutTheKey, ...aboutCredit].filter(({ status }) => status !== 429);
 /** Google's lists are no answers of success. */
 const saidInObjects = saidWithError.filter(({ body }) => !Array.isArray(body));

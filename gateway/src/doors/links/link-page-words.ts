@@ -83,7 +83,7 @@ const sorry = (status: number, title: string, body: Html): LinkPage => ({ status
 
 export const notLinkedPages: Readonly<Record<WhyNotLinked, LinkPage>> = {
   no_state: sorry(400, "This link is not complete", startAgain),
-  // What came of it, nobody knows any more.
+  // Nobody knows any more what came of it, so this does not say that nothing was linked.
   unknown: sorry(400, "This link is not known", html`<p>${askForNew}</p>`),
   used: sorry(
     400,

@@ -13,7 +13,7 @@ export interface Session extends Owner {
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly running: RunningRequests;
   usedAtMs: number;
-  /** When the store last heard that it is used. Never again, of one that it does not know. */
+  /** When the store last heard that it is used. Infinity for one that the store does not know: it is never told again. */
   extendedAtMs: number;
 }
 
@@ -56,7 +56,7 @@ const bounds = [
 
 export function createOpenSessions({ monotonicMs, onEnded }: Parts): OpenSessions {
   const sessions = new Map<string, Session>();
-  /** Whose the sessions are that left memory and live on in the store, those that left first first. */
+  /** Owners of sessions that left memory and live on in the store, in the order in which they left. */
   const left = new Map<string, Owner & { readonly usedAtMs: number }>();
 
   const drop = (id: string): void => {
