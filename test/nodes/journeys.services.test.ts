@@ -22,6 +22,7 @@ const journeys = [
   "money/one-truth",
   "streams/left-streams",
   "sign-in/ended-tokens",
+  "callers/changed-keys",
 ] as const;
 
 /** Each waits most of the time, so some are made at once. */
