@@ -235,6 +235,13 @@ export const mutants = [
     tests: ["test/upstreams/operator-refusals.test.ts"],
   },
   {
+    name: "a stream whose last words fail never ends, and its money stays held",
+    file: "gateway/src/upstreams/streams/stream-relay.ts",
+    find: "    this.#noteBugOf(() => {\n      this.#give(finished(shown));\n      this.#give(Buffer.from(this.#rules.end(ending)));\n    });",
+    replace: "    this.#give(finished(shown));\n    this.#give(Buffer.from(this.#rules.end(ending)));",
+    tests: ["test/streams/bugs-in-streams.test.ts"],
+  },
+  {
     name: "callers are told a part of the operator's key inside an answer of success",
     file: "gateway/src/upstreams/answers/read-outcome.ts",
     find: "  return refusedInWords(failure, error, protocol);\n",
