@@ -34,7 +34,7 @@ export async function runOperation(wanted: AgentCall, parts: RunParts): Promise<
   const { gate } = parts;
   const { call: asked } = wanted;
   const head = { operation_id: asked.operation_id, max_price_usd: asked.max_price_usd };
-  const running = gate.begin();
+  const done = gate.begin();
   let call: Call | undefined;
   try {
     call = await openCall(wanted, undefined, parts);
@@ -51,7 +51,7 @@ export async function runOperation(wanted: AgentCall, parts: RunParts): Promise<
     const told = { ...head, ...facts(call), ...receiptOf(refusal), ...refusedAs(refusal, call) };
     return { told, refusal, cost: call && costOf(call) };
   } finally {
-    running();
+    done();
   }
 }
 
