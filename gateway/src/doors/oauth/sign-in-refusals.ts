@@ -2,7 +2,7 @@ import { pageResponse } from "../pages/small-page.ts";
 import { errorPage } from "../people/message-page.ts";
 
 /** Says no: to a client in the words of OAuth, to a person with a page. */
-export type Say = (
+type Say = (
   status: number,
   error: string,
   description: string,
