@@ -94,7 +94,7 @@ describe("limits of an operation's own", () => {
   test("a call keeps its place for as long as it may run, which is hours", async () => {
     const account = await tollgate.openAccount({ tier: "free" });
     const slots = () => tollgate.call(account, "/apis/v1/test/slots?ticker=A");
-    await tollgate.sandbox.fault({ path_contains: "snapshot", latency_ms: 1_000, times: 5 });
+    await tollgate.sandbox.fault({ path_contains: "snapshot", latency_ms: 2_500, times: 5 });
     const running = Array.from({ length: 5 }, slots);
     await tollgate.sandbox.busyWith(5);
     clock.advance(2 * 60 * 60_000);
