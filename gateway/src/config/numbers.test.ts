@@ -22,3 +22,14 @@ test.each(["many", "0", "-5", "2.5", "1e3", " 5"])(
     expect(() => parse(quota)).toThrow("upstreams.findata.quota_rpm");
   },
 );
+
+test("no upstream is waited for longer than an hour, or calls would outlast their places", () => {
+  const parseTimeout = (timeoutMs: number) =>
+    parseConfig(
+      `upstreams: { findata: { protocol: financialdatasets, url: "https://a.example", key: k, timeout_ms: ${timeoutMs} } }`,
+      "tollgate.yaml",
+      {},
+    );
+  expect([...parseTimeout(3_600_000).upstreams.values()]).toMatchObject([{ timeoutMs: 3_600_000 }]);
+  expect(() => parseTimeout(3_600_001)).toThrow(/upstreams\.findata\.timeout_ms.*3600000/s);
+});

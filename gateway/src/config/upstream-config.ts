@@ -11,6 +11,8 @@ export type UpstreamConfig = Omit<Upstream, "name" | "sandbox">;
 
 /** Half of what the strictest vendor allows an account, which may have other programs that ask. */
 const pollQpsUsual = 10;
+/** A call keeps its place among those at once for three hours, and a stream may last two of them once it has begun. */
+const timeoutMsMax = 60 * 60_000;
 
 export const upstream = z
   .strictObject({
@@ -19,7 +21,7 @@ export const upstream = z
     ...requestMembers,
     quota_rpm: count.optional(),
     poll_qps: numeric(z.number().positive().max(10_000)).optional(),
-    timeout_ms: count.optional(),
+    timeout_ms: numeric(z.number().int().positive().max(timeoutMsMax)).optional(),
     transport: z.enum(["native", "managed"]).optional(),
     weight: numeric(z.number().positive()).optional(),
     on_caller_left: z.enum(["drain", "abort"]).optional(),
