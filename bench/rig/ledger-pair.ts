@@ -1,5 +1,6 @@
 // The two writes of a call, with nothing around them.
 
+import { unbound } from "../../gateway/src/ledger/test-unbound.ts";
 import type { Store } from "../../gateway/src/store/store.ts";
 import { createTerms } from "../../gateway/src/prices/terms.ts";
 import { openAccount, plentyMicros, type OpenedAccount } from "./tollgate-server.ts";
@@ -32,12 +33,7 @@ export async function runPair({ ledger }: Store, { accountId, keyId }: Owner): P
     terms,
     multiplierPpm: 1_000_000n,
     createdAtMs: Date.now(),
-    budget: undefined,
-    grant: undefined,
-    coveredMicros: undefined,
-    approval: undefined,
-    idempotency: undefined,
-    task: undefined,
+    ...unbound,
   });
   const tookMs = performance.now() - startedMs;
   if (held.kind !== "held") throw new Error(`A hold was refused: ${held.kind}.`);

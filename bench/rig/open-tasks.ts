@@ -1,3 +1,4 @@
+import { unbound } from "../../gateway/src/ledger/test-unbound.ts";
 import { createTerms } from "../../gateway/src/prices/terms.ts";
 import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
 import { databaseIn, openAccount, plentyMicros } from "./tollgate-server.ts";
@@ -27,11 +28,7 @@ export async function openTasks(folder: string, count: number, upstream: string)
       terms,
       multiplierPpm: 1_000_000n,
       createdAtMs: nowMs,
-      budget: undefined,
-      grant: undefined,
-      coveredMicros: undefined,
-      approval: undefined,
-      idempotency: undefined,
+      ...unbound,
       task: { id: taskId, expected: { second_720p: 5 }, deadlineAtMs: nowMs + dayMs, openMax: count },
     });
     await store.tasks.begin({
