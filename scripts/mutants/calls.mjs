@@ -327,15 +327,15 @@ export const mutants = [
   {
     name: "a bug of ours on streams is held against their upstream",
     file: "gateway/src/call/news/stream-end.ts",
-    find: "seen.relay.bug ? unused : verdict",
-    replace: "verdict",
+    find: "seen.relay.bug ? unused : verdictOfStream(end)",
+    replace: "verdictOfStream(end)",
     tests: ["test/streams/bugs-in-streams.test.ts"],
   },
   {
     name: "an upstream that has no credit for its streams gets every one of them",
     file: "gateway/src/call/news/stream-end.ts",
-    find: "refused ? verdictOf(refused) : verdictOfStream(end)",
-    replace: "verdictOfStream(end)",
+    find: "refused ? verdictOf(refused) : verdictOfEnd",
+    replace: "verdictOfEnd",
     tests: ["test/upstreams/upstream-news.test.ts"],
   },
   {

@@ -34,9 +34,9 @@ export function attemptedToItsEnd(
 export function judgeUpstream({ upstream, pass }: AttemptedStream, seen: SeenStream, gate: Gate): void {
   const end = endOf(seen);
   const { refused } = seen.relay.read();
-  // A refusal inside a stream says the same about its upstream as one that comes instead of a stream.
-  const verdict = refused ? verdictOf(refused) : verdictOfStream(end);
-  gate.health.leave(upstream, pass, seen.relay.bug ? unused : verdict);
+  // A refusal inside a stream says the same about its upstream as one that comes instead of a stream; a bug of ours nothing.
+  const verdictOfEnd = seen.relay.bug ? unused : verdictOfStream(end);
+  gate.health.leave(upstream, pass, refused ? verdictOf(refused) : verdictOfEnd);
   if (refused) logRejection(refused, upstream, gate);
   countAttempt(upstream, end === "whole" || end === "left" ? "streaming" : end, gate);
 }
