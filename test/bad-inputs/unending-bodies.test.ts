@@ -1,5 +1,5 @@
-// Bodies come before a call is priced or paid for. Whoever begins many large ones and ends none, with an empty account, too,
-// keeps little of the memory, and nobody else out.
+// Bodies come before a call is priced or paid for. Whoever begins many large ones and ends none, or sends small ones that unpack
+// to large ones, with an empty account, too, keeps little of the memory, and nobody else out.
 
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { connect } from "node:net";
@@ -109,4 +109,25 @@ test("the door for agents keeps the same room", async () => {
   const refused = await firstRefused(agent, "/mcp");
   expect(refused).toStartWith("HTTP/1.1 429 ");
   expect(refused).toContain("\r\nretry-after: 1\r\n");
+});
+
+test("what a body unpacks to takes the same room, and gives it back", async () => {
+  const sender = await gateway.openAccount({ tier: "enterprise", creditUsd: "100" });
+  const send = async (unpackedBytes: number) => {
+    const words = Array.from({ length: 20_000 }, (_, index) => index).join(" ");
+    const asked = chatBody({
+      messages: [{ role: "user", content: words.padEnd(unpackedBytes) }],
+      max_tokens: 1,
+    });
+    const body = Bun.gzipSync(Buffer.from(JSON.stringify(asked)));
+    expect(body.length).toBeLessThan(100 * 1024);
+    const headers = { "content-type": "application/json", "content-encoding": "gzip" };
+    return gateway.call(sender, "/v1/chat/completions", { method: "POST", headers, body });
+  };
+  for (let round = 0; round < 5; round++) {
+    const refused = await send(3 * bodyBytes);
+    expect(refused.status).toBe(429);
+    expect(await refused.text()).toContain('"body_bytes"');
+    expect((await send(2 * bodyBytes)).status).toBe(200);
+  }
 });

@@ -1,9 +1,7 @@
-import { promisify } from "node:util";
-import { gunzip } from "node:zlib";
+import { createGunzip } from "node:zlib";
 import { toldOfLimit } from "../../limits/hit-limit.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { createDeadlines, type Deadline, type Deadlines, type Waiting } from "../../platform/deadlines.ts";
-import { codeOf } from "../../platform/error-code.ts";
 import { passedBytesMax, type HttpHeaders, type SentBody } from "../../platform/http-request.ts";
 import { CallRefused, refuse } from "../../platform/refusals.ts";
 import { BodyRoom } from "./body-room.ts";
@@ -57,13 +55,13 @@ export function createBodyReader({ timeoutMs, roomBytes, clock }: Parts): BodyRe
       if (length !== null && Number(length) > bytesMax) tooLarge(bytesMax);
       const { arrivedBody } = request;
       if (arrivedBody && arrivedBody.length > bytesMax) tooLarge(bytesMax);
-      if (arrivedBody) return packed ? decompress(arrivedBody, bytesMax) : arrivedBody;
+      if (arrivedBody && !packed) return arrivedBody;
+      const lodging = { room, accountId, nowMs: clock.wallMs };
+      if (arrivedBody) return unpack(arrivedBody, bytesMax, lodging);
       const isSmall = length !== null && Number(length) <= roomlessBytes;
-      const arriving = isSmall
-        ? request.bytes()
-        : readPieces(request, bytesMax, { room, accountId, nowMs: clock.wallMs });
+      const arriving = isSmall ? request.bytes() : readPieces(request, bytesMax, lodging);
       const body = new ArrivingBody(arriving, deadlines, timeoutMs).whole;
-      return packed ? body.then((bytes) => decompress(bytes, bytesMax)) : body;
+      return packed ? body.then((bytes) => unpack(bytes, bytesMax, lodging)) : body;
     },
   };
 }
@@ -129,20 +127,43 @@ interface Lodging {
   readonly nowMs: () => number;
 }
 
+const readPieces = async ({ body }: SentBody, bytesMax: number, lodging: Lodging): Promise<Uint8Array> =>
+  body ? gather(body, { bytesMax, refuseLarger: tooLarge }, lodging) : new Uint8Array();
+
+/** Piece by piece, as it takes room: a few hundred kilobytes may become many megabytes, and do not say so before. */
+async function unpack(packed: Uint8Array, bodyBytesMax: number, lodging: Lodging): Promise<Uint8Array> {
+  const bytesMax = Math.min(bodyBytesMax, Math.max(packed.byteLength, 1) * compressionRatioMax);
+  const unpacking = createGunzip({ chunkSize: unpackedPieceBytes });
+  unpacking.end(packed);
+  try {
+    return await gather(unpacking, { bytesMax, refuseLarger: unpacksTooLarge }, lodging);
+  } catch (error) {
+    if (error instanceof CallRefused) throw error;
+    return refuse("invalid_parameters", "the body is not valid gzip");
+  }
+}
+
+/** Every piece is a turn of another thread; one of this size needs no room yet. */
+const unpackedPieceBytes = 64 * 1024;
+
+interface Size {
+  readonly bytesMax: number;
+  readonly refuseLarger: (bytesMax: number) => never;
+}
+
 /** Takes room for what has come, not for what was announced: a head without a body must not keep others out. */
-async function readPieces(
-  request: SentBody,
-  bytesMax: number,
+async function gather(
+  source: AsyncIterable<Uint8Array>,
+  { bytesMax, refuseLarger }: Size,
   { room, accountId, nowMs }: Lodging,
 ): Promise<Uint8Array> {
-  if (!request.body) return new Uint8Array();
   const pieces: Uint8Array[] = [];
   let totalBytes = 0;
   let takenBytes = 0;
   try {
-    for await (const piece of request.body) {
+    for await (const piece of source) {
       totalBytes += piece.byteLength;
-      if (totalBytes > bytesMax) tooLarge(bytesMax);
+      if (totalBytes > bytesMax) refuseLarger(bytesMax);
       const neededBytes = Math.max(0, totalBytes - roomlessBytes) - takenBytes;
       if (neededBytes > 0 && !room.take(accountId, neededBytes)) noRoom(room.shareOf(accountId), nowMs());
       takenBytes += neededBytes;
@@ -154,6 +175,12 @@ async function readPieces(
   }
 }
 
+const tooLarge = (bytesMax: number): never =>
+  refuse("payload_too_large", `The body is larger than ${bytesMax} bytes.`);
+
+const unpacksTooLarge = (bytesMax: number): never =>
+  refuse("payload_too_large", `The body unpacks to more than ${bytesMax} bytes.`);
+
 /** Most bodies have come by then. */
 const roomRetryMs = 1_000;
 
@@ -163,17 +190,3 @@ const noRoom = (shareBytes: number, nowMs: number): never =>
     `Too many large bodies of this account are on their way; together they may have ${shareBytes} bytes for now.`,
     toldOfLimit({ name: "body_bytes", limit: shareBytes, retryInMs: roomRetryMs }, nowMs),
   );
-
-async function decompress(body: Uint8Array, bytesMax: number): Promise<Uint8Array> {
-  const maxOutputLength = Math.min(bytesMax, Math.max(body.byteLength, 1) * compressionRatioMax);
-  try {
-    return await promisify(gunzip)(body, { maxOutputLength });
-  } catch (error) {
-    const tooBig = error instanceof RangeError || codeOf(error) === "ERR_BUFFER_TOO_LARGE";
-    if (tooBig) return refuse("payload_too_large", `The body unpacks to more than ${maxOutputLength} bytes.`);
-    return refuse("invalid_parameters", "the body is not valid gzip");
-  }
-}
-
-const tooLarge = (bytesMax: number): never =>
-  refuse("payload_too_large", `The body is larger than ${bytesMax} bytes.`);
