@@ -108,6 +108,15 @@ describe("a transaction that is rolled back", () => {
 });
 
 describe("a key", () => {
+  test("is not looked for among others that were chosen to look like it", () => {
+    const { write, claims, has, take } = openFile().openServer();
+    const lookingAlike = Array.from({ length: 100 }, (_, number) => `same ${number}`);
+    write(() => lookingAlike.forEach((key, number) => take(key, `call_${number}`)));
+    expect(write(() => lookingAlike.map((key) => has(key)))).toEqual(lookingAlike.map((_, n) => `call_${n}`));
+    const others = Array.from({ length: 100 }, (_, number) => `same other ${number}`);
+    expect(write(() => others.filter((key) => claims.mayHave("acc_1", bytes(key))))).toEqual([]);
+  });
+
   test("that another process wrote down is taken, for whoever knew the others", () => {
     const file = openFile();
     const [one, other] = [file.openServer(), file.openServer()];

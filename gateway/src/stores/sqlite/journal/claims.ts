@@ -45,6 +45,7 @@ const inMemoryUsualMax = 1_000_000;
 const lookedAt = { first: 64, most: 4_096 };
 
 interface Place {
+  /** As memory knows it. */
   readonly mark: number;
   readonly number: number;
 }
@@ -62,7 +63,7 @@ export function createClaims(db: Database, salt: number, inMemoryMax = inMemoryU
 
   const upToDate = (): MarkIndex => {
     index ??= new MarkIndex(salt);
-    for (const row of sql.after.iterate(newestRead)) note(index, placeOf(row));
+    for (const row of sql.after.iterate(newestRead)) note(index, placeOf(row, salt));
     if (taken.length === 0) newestCommitted = newestRead;
     return index;
   };
@@ -71,6 +72,9 @@ export function createClaims(db: Database, salt: number, inMemoryMax = inMemoryU
     to.add(mark, number);
     if (number > newestRead) newestRead = number;
   };
+
+  const markInMemory = (accountId: string, keyHash: Uint8Array): number =>
+    saltedMark(markOf(accountId, keyHash), keyHash, salt);
 
   const takeElsewhere = (call: Claimant, { keyHash, fingerprint }: IdempotencyClaim): void => {
     sql.takeElsewhere.run(call.accountId, keyHash, fingerprint, call.callId, call.createdAtMs);
@@ -85,7 +89,7 @@ export function createClaims(db: Database, salt: number, inMemoryMax = inMemoryU
       const goesOn =
         forgotten.length > 0 || (together < lookedAt.most && sql.oldestIsOpen.get(endedBeforeMs));
       if (!goesOn) return;
-      removed.push(...forgotten.map(placeOf));
+      removed.push(...forgotten.map((row) => placeOf(row, salt)));
       left -= forgotten.length;
       together = Math.min(together * 2, lookedAt.most);
     }
@@ -101,24 +105,24 @@ export function createClaims(db: Database, salt: number, inMemoryMax = inMemoryU
       if (!index || index.size >= inMemoryMax) return takeElsewhere(call, claim);
       const mark = markOf(call.accountId, claim.keyHash);
       const { lastInsertRowid } = sql.take.run(mark, claim.keyHash, claim.fingerprint, call.callId);
-      const place = { mark, number: Number(lastInsertRowid) };
+      const place = { mark: saltedMark(mark, claim.keyHash, salt), number: Number(lastInsertRowid) };
       note(index, place);
       taken.push(place);
     },
     free: ({ callId, accountId }, keyHash) => {
-      const mark = markOf(accountId, keyHash);
+      const mark = markInMemory(accountId, keyHash);
       for (const number of upToDate().numbersOf(mark)) {
         if (sql.free.run(number, callId).changes > 0) removed.push({ mark, number });
       }
       if (isAnyElsewhere) sql.freeElsewhere.run(accountId, keyHash, callId);
     },
     mayHave: (accountId, keyHash) =>
-      (index ?? upToDate()).has(markOf(accountId, keyHash)) ||
+      (index ?? upToDate()).has(markInMemory(accountId, keyHash)) ||
       (isAnyElsewhere && sql.findElsewhere.get(accountId, keyHash) !== null),
     find: (accountId, keyHash) => {
       // Who only reads comes without a transaction, and has not heard of what others wrote.
       let newest = sql.findElsewhere.get(accountId, keyHash) ?? undefined;
-      for (const number of upToDate().numbersOf(markOf(accountId, keyHash))) {
+      for (const number of upToDate().numbersOf(markInMemory(accountId, keyHash))) {
         const row = sql.find.get(number);
         if (!row || row.account_id !== accountId || Buffer.compare(row.key_hash, keyHash) !== 0) continue;
         if (!newest || isLater(row, newest)) newest = row;
@@ -153,7 +157,17 @@ export function createClaims(db: Database, salt: number, inMemoryMax = inMemoryU
   };
 }
 
-const placeOf = ({ mark, number }: PlaceRow): Place => ({ mark: Number(mark), number: Number(number) });
+const placeOf = ({ mark, key_hash, number }: PlaceRow, salt: number): Place => ({
+  mark: saltedMark(Number(mark), key_hash, salt),
+  number: Number(number),
+});
+
+/**
+ * Callers choose their keys, and could look for thousands that have one mark: each would be looked for among all of them. So
+ * memory goes by a mark that also depends on what no caller knows, and on all of the key.
+ */
+const saltedMark = (mark: number, keyHash: Uint8Array, salt: number): number =>
+  Bun.hash.xxHash32(keyHash, (mark ^ salt) >>> 0);
 
 /** One whose time is over may still be there when its key is taken again; that one is open, or ended later. */
 const isLater = (one: ClaimRow, other: ClaimRow): boolean =>
@@ -170,6 +184,7 @@ export const markOf = (accountId: string, keyHash: Uint8Array): number =>
 interface PlaceRow {
   number: bigint;
   mark: bigint;
+  key_hash: Uint8Array;
 }
 
 interface ClaimRow {
@@ -185,7 +200,9 @@ function prepare(db: Database) {
     take: db.query<never, [number, Uint8Array, Uint8Array, string]>(
       "INSERT INTO claim (mark, key_hash, fingerprint, call_id) VALUES (?1, ?2, ?3, ?4)",
     ),
-    after: db.query<PlaceRow, [number]>("SELECT number, mark FROM claim WHERE number > ?1 ORDER BY number"),
+    after: db.query<PlaceRow, [number]>(
+      "SELECT number, mark, key_hash FROM claim WHERE number > ?1 ORDER BY number",
+    ),
     find: db.query<ClaimRow, [number]>(
       `SELECT account_id, key_hash, fingerprint, call_id, settled_at_ms FROM claim JOIN call ON call.id = call_id
        WHERE number = ?1`,
@@ -196,7 +213,7 @@ function prepare(db: Database) {
          SELECT number FROM (SELECT number, call_id FROM claim ORDER BY number LIMIT ?2)
                             CROSS JOIN call ON call.id = call_id
          WHERE settled_at_ms < ?1)
-       RETURNING number, mark`,
+       RETURNING number, mark, key_hash`,
     ),
     oldestIsOpen: db.query<{ id: string }, [number]>(
       `SELECT id FROM call WHERE id = (SELECT call_id FROM claim ORDER BY number LIMIT 1)
