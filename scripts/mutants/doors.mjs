@@ -311,6 +311,20 @@ export const mutants = [
     tests: ["test/models/research.test.ts"],
   },
   {
+    name: "strangers have contracts compared for as long as they like",
+    file: "gateway/src/doors/site/contract-pages.ts",
+    find: "if (!diffs.has(pair)) await countReading(asked, parts);",
+    replace: "",
+    tests: ["test/contract/contracts.test.ts"],
+  },
+  {
+    name: "a body unpacks to more than there is room for",
+    file: "gateway/src/doors/wire/read-body.ts",
+    find: "{ bytesMax, refuseLarger: unpacksTooLarge }, lodging",
+    replace: "{ bytesMax, refuseLarger: unpacksTooLarge }, { ...lodging, room: new BodyRoom(Infinity) }",
+    tests: ["test/bad-inputs/unending-bodies.test.ts"],
+  },
+  {
     name: "bodies for which nobody has paid fill the memory",
     file: "gateway/src/doors/wire/read-body.ts",
     find: "neededBytes > 0 && !room.take(accountId, neededBytes)",

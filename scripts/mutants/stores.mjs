@@ -380,4 +380,11 @@ export const mutants = [
     replace: "",
     tests: ["gateway/src/stores/sqlite/file/group-commit-disks.test.ts"],
   },
+  {
+    name: "a key is looked for among all that were chosen to look like it",
+    file: claims,
+    find: "Bun.hash.xxHash32(keyHash, (mark ^ salt) >>> 0)",
+    replace: "mark",
+    tests: ["gateway/src/stores/sqlite/journal/claims.test.ts"],
+  },
 ];

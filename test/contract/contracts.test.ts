@@ -340,6 +340,33 @@ test("two contracts are compared by machine: what came, what went, what breaks",
   });
 });
 
+test("a stranger has thirty contracts a minute read or compared anew; what was made before costs nothing", async () => {
+  const gateway = await open();
+  const { contentHash } = await versionOf(gateway);
+  const hashes = [contentHash];
+  for (let price = 1; hashes.length < 6; price++) {
+    await reload(gateway, `operations: { financial.metrics.snapshot: { price_usd: 0.${price} } }`);
+    hashes.push((await versionOf(gateway)).contentHash);
+  }
+  const pairs = hashes.flatMap((from) => hashes.map((to) => `/api/contracts/diff?from=${from}&to=${to}`));
+  const [made, more] = [pairs.slice(0, 30), pairs.slice(30)];
+  for (const pair of made) expect((await get(gateway, pair)).status).toBe(200);
+  for (const pair of more) {
+    const refused = await get(gateway, pair);
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(await refused.json()).toMatchObject({
+      error: {
+        type: "rate_limit_error",
+        code: "rate_limit_exceeded",
+        limit: { name: "contract_readings", limit: 30, remaining: 0 },
+      },
+    });
+  }
+  for (const pair of made) expect((await get(gateway, pair)).status).toBe(200);
+  expect((await get(gateway, source(contentHash))).status).toBe(200);
+});
+
 test("the account part is OpenAPI 3.0.3, interface version 1.0.0", async () => {
   const gateway = await open();
   const response = await get(gateway, "/openapi/account.json");

@@ -117,6 +117,8 @@ export function createDoors(parts: Parts): Doors {
       contracts: parts.contracts,
       sales: parts.sales,
       offer,
+      limiter: parts.limiter,
+      clock: parts.clock,
       refuse: (refusal, { target, id }) => responseOf(calls.refuse(refusal, target.path, id)),
     }),
     website: createWebsite({ contracts: parts.contracts, addresses, offer }),

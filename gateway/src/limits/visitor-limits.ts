@@ -37,6 +37,16 @@ export const documentsFor = (address: string | undefined): RateWant =>
 export const documentsFrom = (url: string): RateWant =>
   requests(`documents from ${URL.parse(url)?.host}`, 600);
 
+/**
+ * Contracts that are read or compared anew, which takes tens of milliseconds, for whoever shows no key. Tools compare two;
+ * what was made before is given without counting.
+ */
+export const contractReadings = (address: string | undefined): readonly RateWant[] => [
+  requests(`contract readings ${addressBlock(address)}`, 30),
+  // Many addresses together must not take the time that calls need.
+  requests("contract readings", 300),
+];
+
 /** Account pages shown to one key: more than anybody reads, and little work for whoever lets a program ask. */
 const accountPagesMax = 60;
 

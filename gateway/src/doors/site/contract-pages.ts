@@ -2,16 +2,21 @@ import { compareContracts } from "../../contract/compare-contracts.ts";
 import { documentOf, pickOperation } from "../../contract/contract-document.ts";
 import { refuseWithoutContract, type ContractShelf } from "../../contract/contract-shelf.ts";
 import type { Contract } from "../../contract/create-contract.ts";
+import { toldOfLimit } from "../../limits/hit-limit.ts";
+import type { Limiter } from "../../limits/limiter.ts";
+import { contractReadings } from "../../limits/visitor-limits.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { JsonObject } from "../../platform/json.ts";
 import { refuse } from "../../platform/refusals.ts";
-import { isoTime } from "../../platform/clock.ts";
+import { isoTime, type Clock } from "../../platform/clock.ts";
 import { createRecent } from "./recent.ts";
 import { hashHeader, revisionHeader, type SiteRequest, type SitePage } from "./site-page.ts";
 
 interface Parts {
   readonly contracts: ContractShelf;
   readonly offer: () => Offer;
+  readonly limiter: Limiter;
+  readonly clock: Clock;
 }
 
 /** Contracts asked for by hash are few, large to parse, and asked for again. */
@@ -20,7 +25,8 @@ const diffsMax = 32;
 const historyMax = 100;
 
 /** Contracts by their hash: which one is current, its bytes, one operation of it, and what changed since another. */
-export function createContractPages({ contracts, offer }: Parts): Readonly<Record<string, SitePage>> {
+export function createContractPages(parts: Parts): Readonly<Record<string, SitePage>> {
+  const { contracts, offer } = parts;
   const documents = createRecent<JsonObject>(documentsMax);
   const diffs = createRecent<string>(diffsMax);
 
@@ -57,6 +63,7 @@ export function createContractPages({ contracts, offer }: Parts): Readonly<Recor
       const contract = await load(contentHash);
       const headers = { ...forEver, ...versionHeaders(contract) };
       if (operationId === undefined) return cached(asked, contentHash, contract.bytes, headers);
+      if (!documents.has(contentHash)) await countReading(asked, parts);
       const picked = pickOperation(read(contract), operationId);
       if (!picked) refuse("unknown_operation", "This contract has no such operation.");
       return cached(asked, `${contentHash}.${operationId}`, `${JSON.stringify(picked, null, 1)}\n`, headers);
@@ -65,7 +72,9 @@ export function createContractPages({ contracts, offer }: Parts): Readonly<Recor
     "/api/contracts/diff": async (asked) => {
       const [from, to] = [hashIn(asked, "from"), hashIn(asked, "to")];
       const [before, after] = [await load(from), await load(to)];
-      const text = diffs.get(`${from} ${to}`, () =>
+      const pair = `${from} ${to}`;
+      if (!diffs.has(pair)) await countReading(asked, parts);
+      const text = diffs.get(pair, () =>
         JSON.stringify({
           object: "contract_diff",
           from,
@@ -90,6 +99,18 @@ export function createContractPages({ contracts, offer }: Parts): Readonly<Recor
       return cached(asked, contract.contentHash, contract.bytes, noCache);
     },
   };
+}
+
+/** Anybody may ask, so nobody may ask for all the work they like. */
+async function countReading({ visitor }: SiteRequest, { limiter, clock }: Parts): Promise<void> {
+  const take = await limiter.take(contractReadings(visitor.address()));
+  if (take.kind === "taken") return;
+  const { limit, remaining } = take.standing;
+  refuse(
+    "rate_limit_exceeded",
+    "Too many contracts were read or compared anew in the last minute; wait, then ask again.",
+    toldOfLimit({ name: "contract_readings", limit, remaining, retryInMs: take.retryInMs }, clock.wallMs()),
+  );
 }
 
 const noCache = { "cache-control": "no-cache" } as const;

@@ -1,6 +1,8 @@
 import type { ContractShelf } from "../../contract/contract-shelf.ts";
 import type { SalesShelf } from "../../contract/sales-shelf.ts";
+import type { Limiter } from "../../limits/limiter.ts";
 import type { Offer } from "../../offer/offer.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { AnswerVisit, Door, DoorVisit } from "../../platform/door.ts";
 import { isGetOrHead } from "../../platform/http-request.ts";
 import { CallRefused } from "../../platform/refusals.ts";
@@ -12,6 +14,8 @@ interface SiteParts {
   readonly contracts: ContractShelf;
   readonly sales: SalesShelf;
   readonly offer: () => Offer;
+  readonly limiter: Limiter;
+  readonly clock: Clock;
   readonly refuse: (refusal: CallRefused, visit: DoorVisit) => Response;
 }
 
@@ -23,9 +27,10 @@ export function createSiteDoor(parts: SiteParts): Door {
   };
 
   const answer = async (page: SitePage, visit: DoorVisit): Promise<Response> => {
-    const { path, rawQuery } = visit.target;
+    const { visitor, request, target } = visit;
+    const query = new URLSearchParams(target.rawQuery);
     try {
-      return await page({ headers: visit.request.headers, path, query: new URLSearchParams(rawQuery) });
+      return await page({ headers: request.headers, path: target.path, query, visitor });
     } catch (error) {
       if (error instanceof CallRefused) return parts.refuse(error, visit);
       throw error;

@@ -1,3 +1,5 @@
+import type { Located } from "../../platform/visitor.ts";
+
 /** One page of the site. A refusal thrown by it is answered like any other. */
 export type SitePage = (asked: SiteRequest) => Promise<Response>;
 
@@ -5,6 +7,7 @@ export interface SiteRequest {
   readonly headers: Headers;
   readonly path: string;
   readonly query: URLSearchParams;
+  readonly visitor: Located;
 }
 
 export const hashHeader = (word: string): string => `X-${word}-Contract-Hash`;
