@@ -58,7 +58,7 @@ export interface GatewayParts {
   readonly metrics: Metrics;
   readonly operatorToken?: string | undefined;
   readonly bodyTimeoutMs?: number;
-  /** For all bodies together that are on their way; see doors/wire/body-room.ts. */
+  /** For the bodies of all calls that are not answered yet; see doors/wire/body-room.ts. */
   readonly bodyRoomBytes?: number;
   readonly salesRefreshMs?: number;
   /** Adds to what agents find at their door: tools of an embedder's own. */

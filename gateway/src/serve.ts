@@ -45,6 +45,7 @@ export interface ServeParts {
   readonly newId: () => string;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly fetchDocument: NonNullable<GatewayParts["fetchDocument"]>;
+  readonly bodyRoomBytes: number;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly greet: Greet;

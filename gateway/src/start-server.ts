@@ -2,6 +2,7 @@
 
 import { lookup } from "node:dns/promises";
 import type { Settings } from "./config/environment.ts";
+import { bodyRoomBytesUsual } from "./host/body-room-bytes.ts";
 import { createDocumentFetch } from "./host/fetch-document.ts";
 import { claimed } from "./host/installation.ts";
 import { createListen } from "./host/listen.ts";
@@ -81,6 +82,7 @@ export async function startServer(parts: StartParts): Promise<number> {
       fetchDocument: createDocumentFetch({
         resolve: async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
       }),
+      bodyRoomBytes: bodyRoomBytesUsual(),
       log,
       metrics,
       listen: createListen({

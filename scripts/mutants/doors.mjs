@@ -341,7 +341,21 @@ export const mutants = [
   {
     name: "a body that has ended keeps its room",
     file: "gateway/src/doors/wire/read-body.ts",
-    find: "    room.giveBack(accountId, takenBytes);\n",
+    find: "if (!isKept) giveBack();",
+    replace: "",
+    tests: ["test/bad-inputs/unending-bodies.test.ts"],
+  },
+  {
+    name: "a call that waits for its upstream gives back the room of its body",
+    file: "gateway/src/doors/http/http-call.ts",
+    find: "bytesMax, this.known.caller?.accountId, this)",
+    replace: "bytesMax, this.known.caller?.accountId)",
+    tests: ["test/bad-inputs/unending-bodies.test.ts"],
+  },
+  {
+    name: "an answered call keeps the room of its body",
+    file: "gateway/src/doors/http/http-door.ts",
+    find: "        call.leaveBody();\n",
     replace: "",
     tests: ["test/bad-inputs/unending-bodies.test.ts"],
   },

@@ -111,6 +111,17 @@ test("the door for agents keeps the same room", async () => {
   expect(refused).toContain("\r\nretry-after: 1\r\n");
 });
 
+test("a body keeps its room until its call is answered, however long its upstream takes", async () => {
+  const sender = await gateway.openAccount({ tier: "enterprise", creditUsd: "100" });
+  await gateway.sandbox.fault({ vendor: "openai", latency_ms: 3_000, times: 2 });
+  const asked = (await gateway.sandbox.book()).length;
+  const waiting = [askLarge(sender), askLarge(sender)];
+  await until(async () => (await gateway.sandbox.book()).length === asked + 2);
+  expect(await askLarge(sender)).toBe(429);
+  expect(await Promise.all(waiting)).toEqual([200, 200]);
+  expect(await askLarge(sender)).toBe(200);
+});
+
 test("what a body unpacks to takes the same room, and gives it back", async () => {
   const sender = await gateway.openAccount({ tier: "enterprise", creditUsd: "100" });
   const send = async (unpackedBytes: number) => {

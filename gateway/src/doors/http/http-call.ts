@@ -5,7 +5,7 @@ import type { HttpRequest } from "../../platform/http-request.ts";
 import type { Located } from "../../platform/visitor.ts";
 import { forwardedHeaders } from "./forwarded-headers.ts";
 import { presentedKey } from "../wire/presented-key.ts";
-import { letsRestPass, type BodyReader } from "../wire/read-body.ts";
+import { letsRestPass, type BodyKeeper, type BodyReader } from "../wire/read-body.ts";
 
 interface Arrived {
   readonly id: string;
@@ -24,7 +24,7 @@ const noBytes = new Uint8Array();
 const noHeaders = Object.freeze({});
 
 /** A request as a call. A header that few calls send and not every operation heeds is looked up when it is asked for. */
-export class HttpCall implements Call {
+export class HttpCall implements Call, BodyKeeper {
   readonly id: string;
   readonly receivedAtMs: number;
   readonly method: string;
@@ -36,6 +36,8 @@ export class HttpCall implements Call {
   readonly #request: HttpRequest | undefined;
   readonly #visitor: Located;
   readonly #bodies: BodyReader;
+  #giveBackRoom: (() => void) | undefined;
+  #needsBody = true;
 
   constructor({ id, receivedAtMs, request, path, rawQuery, visitor, offer, bodies }: Arrived) {
     this.id = id;
@@ -90,7 +92,20 @@ export class HttpCall implements Call {
   }
 
   readBody(bytesMax: number): Uint8Array | Promise<Uint8Array> {
-    return this.#request ? this.#bodies.read(this.#request, bytesMax, this.known.caller?.accountId) : noBytes;
+    if (!this.#request) return noBytes;
+    return this.#bodies.read(this.#request, bytesMax, this.known.caller?.accountId, this);
+  }
+
+  /** A body that did not come in time may still come when its call has been refused. */
+  keep(giveBack: () => void): void {
+    if (this.#needsBody) this.#giveBackRoom = giveBack;
+    else giveBack();
+  }
+
+  /** The call is answered. A stream has begun, and what it still needs is not its body. */
+  leaveBody(): void {
+    this.#needsBody = false;
+    this.#giveBackRoom?.();
   }
 
   /** Our own name is heeded beside the operator's: a cap or a quote under the wrong name must not become a purchase. */

@@ -91,6 +91,7 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
         return refused(call, refusal);
       } finally {
         inFlight.calls--;
+        call.leaveBody();
       }
     },
     refuse: (refusal, path, id = newId()) =>

@@ -1,6 +1,7 @@
 /**
- * Room for all bodies that are on their way. They come before a call is priced or paid for, so whoever sends many large
- * ones and ends none would fill the memory, with an empty account, too.
+ * Room for all bodies that are on their way, to us or to an upstream. They come before a call is priced or paid for, so whoever
+ * sends many large ones and ends none would fill the memory, with an empty account, too; and an upstream that does not answer
+ * would let those fill it that were paid for.
  */
 export class BodyRoom {
   #freeBytes: number;

@@ -10,13 +10,20 @@ import { BodyRoom } from "./body-room.ts";
 export interface BodyReader {
   /**
    * Not a promise where the body is here: nearly every call's comes with its head. Whoever has no
-   * account shares the room of one.
+   * account shares the room of one. A body without a keeper gives its room back as soon as it is here.
    */
   readonly read: (
     request: SentBody,
     bytesMax: number,
     accountId?: string,
+    keeper?: BodyKeeper,
   ) => Uint8Array | Promise<Uint8Array>;
+}
+
+/** Whoever needs a body for longer than it takes to read it. */
+export interface BodyKeeper {
+  /** A body that takes room is here; to be called once, when it is not needed any more. */
+  readonly keep: (giveBack: () => void) => void;
 }
 
 interface Parts {
@@ -46,7 +53,7 @@ export function createBodyReader({ timeoutMs, roomBytes, clock }: Parts): BodyRe
   const room = new BodyRoom(roomBytes);
 
   return {
-    read: (request, bytesMax, accountId = nobody) => {
+    read: (request, bytesMax, accountId = nobody, keeper) => {
       // Each look at a header costs, so each is looked at once.
       const { headers } = request;
       checkType(headers.get("content-type"));
@@ -56,10 +63,12 @@ export function createBodyReader({ timeoutMs, roomBytes, clock }: Parts): BodyRe
       const { arrivedBody } = request;
       if (arrivedBody && arrivedBody.length > bytesMax) tooLarge(bytesMax);
       if (arrivedBody && !packed) return arrivedBody;
-      const lodging = { room, accountId, nowMs: clock.wallMs };
+      const lodging = { room, accountId, nowMs: clock.wallMs, keeper };
       if (arrivedBody) return unpack(arrivedBody, bytesMax, lodging);
       const isSmall = length !== null && Number(length) <= roomlessBytes;
-      const arriving = isSmall ? request.bytes() : readPieces(request, bytesMax, lodging);
+      const arriving = isSmall
+        ? request.bytes()
+        : readPieces(request, bytesMax, packed ? { ...lodging, keeper: undefined } : lodging);
       const body = new ArrivingBody(arriving, deadlines, timeoutMs).whole;
       return packed ? body.then((bytes) => unpack(bytes, bytesMax, lodging)) : body;
     },
@@ -125,6 +134,7 @@ interface Lodging {
   readonly room: BodyRoom;
   readonly accountId: string;
   readonly nowMs: () => number;
+  readonly keeper: BodyKeeper | undefined;
 }
 
 const readPieces = async ({ body }: SentBody, bytesMax: number, lodging: Lodging): Promise<Uint8Array> =>
@@ -155,11 +165,13 @@ interface Size {
 async function gather(
   source: AsyncIterable<Uint8Array>,
   { bytesMax, refuseLarger }: Size,
-  { room, accountId, nowMs }: Lodging,
+  { room, accountId, nowMs, keeper }: Lodging,
 ): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   let totalBytes = 0;
   let takenBytes = 0;
+  let isKept = false;
+  const giveBack = (): void => room.giveBack(accountId, takenBytes);
   try {
     for await (const piece of source) {
       totalBytes += piece.byteLength;
@@ -169,9 +181,12 @@ async function gather(
       takenBytes += neededBytes;
       pieces.push(piece);
     }
-    return Buffer.concat(pieces);
+    const whole = Buffer.concat(pieces);
+    isKept = keeper !== undefined && takenBytes > 0;
+    if (isKept) keeper?.keep(giveBack);
+    return whole;
   } finally {
-    room.giveBack(accountId, takenBytes);
+    if (!isKept) giveBack();
   }
 }
 
