@@ -44,14 +44,14 @@ export const mutants = [
   },
   {
     name: "a batch forgets what it has spent",
-    file: "gateway/src/doors/mcp/tools/batch-tool.ts",
+    file: "gateway/src/doors/mcp/tools/run-batch.ts",
     find: "leftMicros -= exposureOf(told);",
     replace: "",
     tests: ["test/agents/agent-batches.test.ts"],
   },
   {
     name: "a batch forgets what it may still have to pay",
-    file: "gateway/src/doors/mcp/tools/batch-tool.ts",
+    file: "gateway/src/doors/mcp/tools/run-batch.ts",
     find: 'status === "accepted" || error?.charged === "unknown" ? capMicrosFromNumber(most) : 0n',
     replace: 'status === "accepted" && error ? capMicrosFromNumber(most) : 0n',
     tests: ["test/agents/agent-batches.test.ts"],
@@ -459,7 +459,7 @@ export const mutants = [
   },
   {
     name: "each call of a batch has the room of a whole message",
-    file: "gateway/src/doors/mcp/tools/batch-tool.ts",
+    file: "gateway/src/doors/mcp/tools/run-batch.ts",
     find: "shareRoom(await runInOrder(given, planned, under, visit, parts))",
     replace: "await runInOrder(given, planned, under, visit, parts)",
     tests: ["test/agents/agent-batches.test.ts"],
