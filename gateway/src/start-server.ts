@@ -86,11 +86,17 @@ export async function startServer(parts: StartParts): Promise<number> {
       log,
       metrics,
       listen: createListen({
-        onFull: ({ waiting, newcomers }) =>
-          log.warn(
-            "more connections than this process may have; those that waited longest were ended, and newcomers where none waited",
-            { ended: waiting, newcomers_ended: newcomers },
-          ),
+        onFull: ({ waiting, newcomers, unread }) => {
+          if (waiting + newcomers > 0)
+            log.warn(
+              "more connections than this process may have; those that waited longest were ended, and newcomers where none waited",
+              { ended: waiting, newcomers_ended: newcomers },
+            );
+          if (unread > 0)
+            log.warn("more unread answers than there is room for; those kept longest were broken off", {
+              broken_off: unread,
+            });
+        },
         newId: parts.newId,
         onBug: (error, requestId) =>
           log.error("an answer failed unexpectedly", { request_id: requestId, ...describeError(error) }),

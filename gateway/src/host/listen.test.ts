@@ -132,11 +132,51 @@ describe("where there is no room for more connections", () => {
       expect(await ask("/here", own.port).closed).toBe("closed");
       expect(own.openRequests()).toBe(connectionsMax);
       await until(() => told.length > 0);
-      expect(told).toEqual([{ waiting: 0, newcomers: 1 }]);
+      expect(told).toEqual([{ waiting: 0, newcomers: 1, unread: 0 }]);
     } finally {
       await own.stop(true);
     }
   });
+});
+
+test("answers that nobody reads share a room: those kept longest are broken off, and who reads is served", async () => {
+  const answerBytes = 16 * 1024 ** 2;
+  const told: unknown[] = [];
+  let answered = 0;
+  // Two of them fit.
+  const own = createListen({
+    unreadBytesMax: 2.5 * answerBytes,
+    onFull: (ended) => void told.push(ended),
+  })({
+    host: "127.0.0.1",
+    port: 0,
+    answer: async () => {
+      answered++;
+      return { status: 200, headerLines: "", body: new Uint8Array(answerBytes), closes: false };
+    },
+  });
+  const askAndNotRead = async (open: number) => {
+    const before = answered;
+    const asked = ask("/", own.port);
+    asked.socket.pause();
+    await until(() => answered === before + 1 && own.openRequests() === open);
+    return asked;
+  };
+  try {
+    const [first, second] = [await askAndNotRead(1), await askAndNotRead(2)];
+    // This one takes the place of the first, and whoever reads that of the second, if of any.
+    const third = await askAndNotRead(2);
+    const read = await (await fetch(`http://127.0.0.1:${own.port}/`)).bytes();
+    expect(read.length).toBe(answerBytes);
+    for (const { socket } of [first, second, third]) socket.resume();
+    expect(await first.closed).toBe("closed");
+    expect(first.received()).toBeLessThan(answerBytes);
+    await until(() => third.received() > answerBytes);
+    await until(() => told.length > 0);
+    expect(told[0]).toMatchObject({ waiting: 0, newcomers: 0 });
+  } finally {
+    await own.stop(true);
+  }
 });
 
 for (const path of ["/large", "/paced"]) {

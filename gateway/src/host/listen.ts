@@ -48,6 +48,7 @@ const usual = (): ConnectionSettings => ({
   idleSeconds: 60,
   stalledSeconds: 255,
   connectionsMax: connectionsMaxUsual(),
+  unreadBytesMax: 256 * 1024 * 1024,
   onFull: () => {},
   newId: () => Bun.randomUUIDv7(),
   onBug: () => {},

@@ -1,5 +1,6 @@
 import type { Socket } from "bun";
 import { HttpConnection, type ConnectionHost } from "./http-connection.ts";
+import { UnreadRoom } from "./unread-room.ts";
 
 interface Patience {
   /** For the next request, or for a peer that does not read its answer. A call that waits for its upstream is not idle. */
@@ -11,14 +12,17 @@ interface Patience {
 interface Room {
   /** Every connection is a file of the process: without a free one nobody new is let in, or told that they are not. */
   readonly connectionsMax: number;
+  /** What is kept of all answers until their callers take them. */
+  readonly unreadBytesMax: number;
   /** Hears now and then how many connections were ended for want of room. */
   readonly onFull: (ended: EndedForRoom) => void;
 }
 
-/** Those that waited and gave way to others, and those that came while none did. */
+/** Those that waited and gave way to others, those that came while none did, and those whose answers were not read. */
 interface EndedForRoom {
   readonly waiting: number;
   readonly newcomers: number;
+  readonly unread: number;
 }
 
 /** What is nobody's fault but ours. */
@@ -42,6 +46,7 @@ export class Connections implements ConnectionHost {
   readonly #ticking: NodeJS.Timeout;
   readonly #left = Promise.withResolvers<void>();
   readonly #room: Room;
+  readonly #unread: UnreadRoom;
   #endedForRoom: EndedForRoom = noneEnded;
   #secondsSinceTold = tellFullEverySeconds;
 
@@ -52,6 +57,7 @@ export class Connections implements ConnectionHost {
     this.newId = settings.newId;
     this.onBug = settings.onBug;
     this.#room = settings;
+    this.#unread = new UnreadRoom(settings.unreadBytesMax);
     this.#ticking = setInterval(() => this.#tick(), 1_000).unref();
   }
 
@@ -61,8 +67,14 @@ export class Connections implements ConnectionHost {
     if (this.#connections.size > this.#room.connectionsMax) this.#makeRoom(socket.data);
   }
 
+  readonly onBehind = (connection: HttpConnection): void => {
+    const ended = this.#unread.keep(connection);
+    if (ended > 0) this.#endedForRoom = { ...this.#endedForRoom, unread: this.#endedForRoom.unread + ended };
+  };
+
   readonly onGone = (connection: HttpConnection): void => {
     this.#connections.delete(connection);
+    this.#unread.leave(connection);
     this.#endIfEmpty();
   };
 
@@ -95,15 +107,15 @@ export class Connections implements ConnectionHost {
    * asked, then those whose calls wait for their bodies; where there are none, the newcomer.
    */
   #makeRoom(newcomer: HttpConnection): void {
-    const { waiting, newcomers } = this.#endedForRoom;
+    const { waiting, newcomers, unread } = this.#endedForRoom;
     let ended = this.#longest(newcomer, ({ idleSeconds }) => idleSeconds);
     if (ended.length === 0) ended = this.#longest(newcomer, ({ bodyAwaitedSeconds }) => bodyAwaitedSeconds);
     for (const connection of ended) connection.letGo();
     if (ended.length === 0) newcomer.letGo();
     this.#endedForRoom =
       ended.length === 0
-        ? { waiting, newcomers: newcomers + 1 }
-        : { waiting: waiting + ended.length, newcomers };
+        ? { waiting, newcomers: newcomers + 1, unread }
+        : { waiting: waiting + ended.length, newcomers, unread };
   }
 
   #longest(
@@ -123,6 +135,6 @@ export class Connections implements ConnectionHost {
   }
 }
 
-const noneEnded: EndedForRoom = { waiting: 0, newcomers: 0 };
+const noneEnded: EndedForRoom = { waiting: 0, newcomers: 0, unread: 0 };
 
 const dateLineNow = (): string => `date: ${new Date().toUTCString()}\r\n`;

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
 import { until } from "../../../../test/support/until.ts";
 import type { PacedBody } from "../../platform/paced-body.ts";
+import type { Reply } from "../../platform/reply.ts";
 import { bodiesIn, get, openFake, peerOf, reply, useListeners } from "./test-connections.ts";
 
 const { listen } = useListeners();
@@ -209,6 +210,58 @@ describe("answers", () => {
     await Bun.sleep(0);
     for (let second = 0; second < 10; second++) connection.tick();
     expect(ends).toEqual(["shutdown", "end"]);
+  });
+
+  describe("of which much is still to be taken", () => {
+    const large = "x".repeat(10_000_000);
+
+    /** What becomes of an answer whose reader takes so much every ten seconds, for ten minutes or until it is over. */
+    async function read(
+      body: Reply["body"],
+      bytesEach10s: number,
+    ): Promise<{ ends: string[]; open: number }> {
+      const { connection, host, ends, line } = openFake(async () => reply(body));
+      line.takesBytesAtOnce = bytesEach10s;
+      connection.received(Buffer.from(get("/")));
+      await Bun.sleep(0);
+      for (let second = 1; second <= 600 && host.openRequests > 0; second++) {
+        connection.tick();
+        if (second % 10 === 0) connection.drained();
+      }
+      return { ends, open: host.openRequests };
+    }
+
+    test("are broken off where a reader takes next to nothing of them, and not where a slow phone reads", async () => {
+      const phoneBytes = 1_250_000;
+      expect(await read(large, phoneBytes)).toEqual({ ends: [], open: 0 });
+      expect(await read(large, 100_000)).toEqual({ ends: ["terminate"], open: 0 });
+    });
+
+    test("are broken off there in pieces, too, and whoever writes them is told", async () => {
+      let cancelled = 0;
+      const body: PacedBody = {
+        write: async (reader) => reader.send(large),
+        cancel: () => void cancelled++,
+      };
+      expect(await read(body, 100_000)).toEqual({ ends: ["terminate"], open: 0 });
+      expect(cancelled).toBe(1);
+    });
+
+    test("are read as slowly as one likes when less than four megabytes are left", async () => {
+      expect(await read("x".repeat(4_000_000), 1_000)).toEqual({ ends: [], open: 1 });
+    });
+
+    test("let go of the memory in which they were, as they are taken", async () => {
+      const { connection, line } = openFake(async () => reply(Buffer.alloc(10_000_000)));
+      line.takesBytesAtOnce = 1_000_000;
+      connection.received(Buffer.from(get("/")));
+      await Bun.sleep(0);
+      for (let leftBytes = 9_000_000; leftBytes > 0; leftBytes -= 1_000_000) {
+        expect(connection.keptBytes).toBeWithin(leftBytes, 4 * leftBytes + 2_000_000);
+        connection.drained();
+      }
+      expect(connection.keptBytes).toBe(0);
+    });
   });
 
   test("are not lost to a client that goes on sending, for as long as it does", async () => {

@@ -11,6 +11,7 @@ import { hasNoBody, linesOf, statusLine } from "./reply-head.ts";
 import { RequestBody } from "./request-body.ts";
 import { faultyHead, readRequestHead, type RequestHead } from "./request-head.ts";
 import { SocketWriter } from "./socket-writer.ts";
+import type { Unread } from "./unread-room.ts";
 
 /** Whoever has connections, and knows what to answer. */
 export interface ConnectionHost {
@@ -23,6 +24,8 @@ export interface ConnectionHost {
   readonly dateLine: string;
   readonly isStopping: boolean;
   openRequests: number;
+  /** Its peer has more of its answer to take than before. */
+  readonly onBehind: (connection: HttpConnection) => void;
   readonly onGone: (connection: HttpConnection) => void;
   readonly newId: () => string;
   /** Hears of an error that nobody expected, and by which id its caller was told of it, where an answer could still say so. */
@@ -54,7 +57,7 @@ type Phase =
  * One connection of a caller's. Requests come in one after the other, and each is answered before the next is looked at.
  * A class without closures, because thousands may be open.
  */
-export class HttpConnection implements Peer, Reader {
+export class HttpConnection implements Peer, Reader, Unread {
   readonly #host: ConnectionHost;
   readonly #socket: PeerSocket;
   readonly #writer: SocketWriter;
@@ -94,6 +97,15 @@ export class HttpConnection implements Peer, Reader {
   /** For how long its call has only waited for a body, before which nothing is done or paid; undefined where it does not. */
   get bodyAwaitedSeconds(): number | undefined {
     return this.#awaitsBody() ? this.#bodyAwaitedSeconds : undefined;
+  }
+
+  /** What is kept of its answer until its peer takes it. */
+  get keptBytes(): number {
+    return this.#writer.keptBytes;
+  }
+
+  get keptSeconds(): number {
+    return this.#writer.behindSeconds;
   }
 
   hasLeft(): boolean {
@@ -146,9 +158,10 @@ export class HttpConnection implements Peer, Reader {
     this.#quietSeconds++;
     this.#passingSeconds = this.#isPassing() ? this.#passingSeconds + 1 : 0;
     this.#bodyAwaitedSeconds = this.#awaitsBody() ? this.#bodyAwaitedSeconds + 1 : 0;
+    const isTooSlow = this.#writer.tick() || this.#passingSeconds > passingSeconds;
     const limit = this.#patienceSeconds();
     if (limit === undefined) this.#quietSeconds = 0;
-    else if (this.#quietSeconds > limit || this.#passingSeconds > passingSeconds) this.#giveUp();
+    else if (this.#quietSeconds > limit || isTooSlow) this.#giveUp();
   }
 
   /** Nothing new is taken; what runs may end. */
@@ -184,7 +197,9 @@ export class HttpConnection implements Peer, Reader {
   send(piece: Uint8Array | string): Promise<void> | undefined {
     if (this.#phase !== "answering") throw new Error(leftUs);
     this.#writer.writePiece(piece);
-    return this.#writer.taken();
+    const behind = this.#writer.taken();
+    if (behind) this.#host.onBehind(this);
+    return behind;
   }
 
   #readHead(newBytes: number): void {
@@ -304,7 +319,8 @@ export class HttpConnection implements Peer, Reader {
 
   #sendWhole(start: string, body: string | Uint8Array, head: RequestHead): void {
     this.#writer.writeWhole(`${start}${this.#connectionLine(head)}${this.#host.dateLine}\r\n`, body);
-    if (!this.#writer.isBehind) this.#answered();
+    if (this.#writer.isBehind) this.#host.onBehind(this);
+    else this.#answered();
   }
 
   #sendStream(start: string, body: PacedBody, head: RequestHead): void {

@@ -1,4 +1,5 @@
 import type { PeerSocket } from "./peer-socket.ts";
+import { Unsent } from "./unsent.ts";
 
 interface Owner {
   /** Nobody is there any more, whether or not the socket says so by itself. */
@@ -9,7 +10,7 @@ interface Owner {
 export class SocketWriter {
   readonly #socket: PeerSocket;
   readonly #owner: Owner;
-  #unsent: Uint8Array | undefined;
+  #unsent: Unsent | undefined;
   #behind: PromiseWithResolvers<void> | undefined;
   /** The head of an answer in pieces, until the first of them takes it along. */
   #headToWrite = "";
@@ -25,13 +26,23 @@ export class SocketWriter {
     return this.#unsent !== undefined;
   }
 
+  /** What is kept in memory until the peer takes it. */
+  get keptBytes(): number {
+    return this.#unsent?.keptBytes ?? 0;
+  }
+
+  /** For how long the peer has had something to take. */
+  get behindSeconds(): number {
+    return this.#unsent?.seconds ?? 0;
+  }
+
   write(bytes: string | Uint8Array): void {
-    if (this.#unsent) this.#unsent = Buffer.concat([this.#unsent, bytesOf(bytes)]);
+    if (this.#unsent) this.#unsent.add(bytesOf(bytes));
     else {
       const written = this.#socket.write(bytes);
       const size = typeof bytes === "string" ? Buffer.byteLength(bytes) : bytes.length;
       if (written < 0) this.#owner.terminate();
-      else if (written < size) this.#unsent = bytesOf(bytes).subarray(written);
+      else if (written < size) this.#unsent = new Unsent(bytesOf(bytes), written);
     }
   }
 
@@ -75,19 +86,24 @@ export class SocketWriter {
 
   /** The peer can take more: how much it took. */
   drain(): number {
-    const bytes = this.#unsent;
-    if (!bytes) return 0;
-    const written = this.#socket.write(bytes);
+    const unsent = this.#unsent;
+    if (!unsent) return 0;
+    const written = unsent.writeTo(this.#socket);
     if (written < 0) {
       this.#owner.terminate();
       return 0;
     }
-    this.#unsent = written < bytes.length ? bytes.subarray(written) : undefined;
-    if (!this.#unsent) {
+    if (unsent.bytes === 0) {
+      this.#unsent = undefined;
       this.#behind?.resolve();
       this.#behind = undefined;
     }
     return written;
+  }
+
+  /** Another second has passed. Whether the peer takes too little of too much. */
+  tick(): boolean {
+    return this.#unsent !== undefined && this.#unsent.tick();
   }
 
   lose(why: Error): void {
@@ -116,7 +132,8 @@ export class SocketWriter {
   }
 
   #keep(rest: Uint8Array): void {
-    this.#unsent = this.#unsent ? Buffer.concat([this.#unsent, rest]) : rest;
+    if (this.#unsent) this.#unsent.add(rest);
+    else this.#unsent = new Unsent(rest, 0);
   }
 }
 

@@ -69,14 +69,15 @@ export function openFake(answer: ConnectionHost["answer"]) {
   const ends: string[] = [];
   const bugs: { readonly error: unknown; readonly requestId: string | undefined }[] = [];
   let ids = 0;
-  const line = { isDead: false };
+  const line = { isDead: false, takesBytesAtOnce: Number.POSITIVE_INFINITY };
   const socket: PeerSocket = {
     remoteAddress: "127.0.0.1",
     write: (bytes, offset = 0, length = bytes.length) => {
       if (line.isDead) return -1;
-      if (typeof bytes === "string") written += Buffer.from(bytes).toString("latin1");
-      else written += Buffer.from(bytes).toString("latin1", offset, offset + length);
-      return typeof bytes === "string" ? Buffer.byteLength(bytes) : length;
+      const sent = typeof bytes === "string" ? Buffer.from(bytes) : bytes.subarray(offset, offset + length);
+      const taken = sent.subarray(0, line.takesBytesAtOnce);
+      written += Buffer.from(taken).toString("latin1");
+      return taken.length;
     },
     pause: () => void paused.push(true),
     resume: () => void paused.push(false),
@@ -91,6 +92,7 @@ export function openFake(answer: ConnectionHost["answer"]) {
     dateLine: "",
     isStopping: false,
     openRequests: 0,
+    onBehind: () => {},
     onGone: () => {},
     newId: () => `id ${++ids}`,
     onBug: (error, requestId) => void bugs.push({ error, requestId }),

@@ -1,0 +1,69 @@
+import type { PeerSocket } from "./peer-socket.ts";
+
+/** Whoever has no more than this to take may take it as slowly as they like, as long as there is room for it. */
+const unhurriedBytes = 4 * 1024 ** 2;
+/**
+ * Whoever has more takes at least this much of it in this time. A phone at one megabit a second takes 3.75 MB, of which we
+ * hear in steps: the kernel asks for more when a third of what it keeps itself, which is up to 4 MB, has left.
+ */
+const paceBytes = 1024 ** 2;
+const paceSeconds = 30;
+
+/** What a peer has yet to take of its answer, and at which pace it does. */
+export class Unsent {
+  #kept: Uint8Array;
+  #start: number;
+  #seconds = 0;
+  #takenBytes = 0;
+
+  /** The bytes are kept as they are, not copied: they do not change any more. */
+  constructor(bytes: Uint8Array, start: number) {
+    this.#kept = bytes;
+    this.#start = start;
+  }
+
+  get bytes(): number {
+    return this.#kept.length - this.#start;
+  }
+
+  /** What it takes of the memory. */
+  get keptBytes(): number {
+    return this.#kept.length;
+  }
+
+  /** For how long there has been something to take. */
+  get seconds(): number {
+    return this.#seconds;
+  }
+
+  add(bytes: Uint8Array): void {
+    this.#kept = Buffer.concat([this.#kept.subarray(this.#start), bytes]);
+    this.#start = 0;
+  }
+
+  /** Says how many bytes the socket took, or less than none when nobody is there. */
+  writeTo(socket: PeerSocket): number {
+    const written = socket.write(this.#kept, this.#start, this.bytes);
+    if (written <= 0) return written;
+    this.#start += written;
+    this.#takenBytes += written;
+    // The little that is left of a large answer must not keep all of it.
+    if (this.bytes <= this.#kept.length / 4) this.#moveTo(Buffer.allocUnsafe(this.bytes));
+    return written;
+  }
+
+  /** Another second has passed. Whether too little of too much was taken. */
+  tick(): boolean {
+    this.#seconds++;
+    if (this.#seconds % paceSeconds > 0) return false;
+    const isTooSlow = this.bytes > unhurriedBytes && this.#takenBytes < paceBytes;
+    this.#takenBytes = 0;
+    return isTooSlow;
+  }
+
+  #moveTo(room: Uint8Array): void {
+    room.set(this.#kept.subarray(this.#start));
+    this.#kept = room;
+    this.#start = 0;
+  }
+}
