@@ -265,4 +265,11 @@ export const mutants = [
     replace: "[...this.#keeping].toReversed()",
     tests: ["gateway/src/host/listen.test.ts"],
   },
+  {
+    name: "every piece that a reader has yet to take is copied with each that follows",
+    file: "gateway/src/host/http/unsent.ts",
+    find: "Math.max(2 * this.bytes, this.bytes + length)",
+    replace: "this.bytes + length",
+    tests: ["gateway/src/host/http/http-connection-answers.test.ts"],
+  },
 ];

@@ -214,6 +214,27 @@ export const mutants = [
     tests: ["test/streams/unexpected-events.test.ts"],
   },
   {
+    name: "events that came as one body are pushed at a reader who is behind",
+    file: "gateway/src/upstreams/streams/whole-stream.ts",
+    find: "    this.#isPaused = true;\n",
+    replace: "",
+    tests: ["gateway/src/upstreams/streams/whole-stream.test.ts", "test/streams/unexpected-events.test.ts"],
+  },
+  {
+    name: "a reader who trickles events that came as one body keeps its call open for ever",
+    file: "gateway/src/upstreams/streams/whole-stream.ts",
+    find: "    this.#patience ??= setTimeout(() => this.leave(), this.#patienceMs).unref();\n",
+    replace: "",
+    tests: ["gateway/src/upstreams/streams/whole-stream.test.ts"],
+  },
+  {
+    name: "events that came as one body never end for a reader who leaves, and their money stays held",
+    file: "gateway/src/upstreams/streams/whole-stream.ts",
+    find: "    this.#isPatient = false;\n    this.resume();\n",
+    replace: "    this.#isPatient = false;\n",
+    tests: ["gateway/src/upstreams/streams/whole-stream.test.ts"],
+  },
+  {
     name: "Exa is paid for a search without an answer",
     file: "gateway/src/upstreams/protocols/exa.ts",
     find: '        outputSchema: { type: "text" },\n',

@@ -1,10 +1,15 @@
 // Events that come packed, without their type, or to somebody who asked for none: what passes is what is paid.
 
 import { describe, expect, test } from "bun:test";
+import { connect } from "node:net";
+import type { Receipt } from "../../client/src/operations.ts";
+import { rawRequest } from "../bad-inputs/raw-request.ts";
 import { eventStream } from "../support/scripted-vendor.ts";
-import { said, useOddVendor } from "./odd-vendor.ts";
+import { until } from "../support/until.ts";
+import { lastReceipt } from "./model-vendors.ts";
+import { chunk, question, said, useOddVendor } from "./odd-vendor.ts";
 
-const { vendor, receiptOf, ask } = await useOddVendor();
+const { vendor, gateway, account, receiptOf, ask } = await useOddVendor();
 
 const whole = `${said}data: [DONE]\n\n`;
 
@@ -39,6 +44,37 @@ describe("a stream that comes", () => {
       expect(await receiptOf(response)).toMatchObject({ usage: { input_tokens: 500, output_tokens: 200 } });
     });
   }
+});
+
+test("a long stream that comes packed waits for a caller who does not read it, and is paid for when that one leaves", async () => {
+  const words = chunk({
+    choices: [{ index: 0, delta: { content: "x".repeat(100_000) }, finish_reason: null }],
+  });
+  vendor.answer = () =>
+    new Response(Bun.gzipSync(Buffer.from(words.repeat(300) + whole)), {
+      headers: { "content-type": "text/event-stream", "content-encoding": "gzip" },
+    });
+  const caller = connect(gateway.port, "127.0.0.1");
+  const head = new Promise<string>((resolve) => {
+    caller.once("data", (bytes) => {
+      caller.pause();
+      resolve(bytes.toString("latin1"));
+    });
+  });
+  const body = JSON.stringify(question);
+  const lines = ["Content-Type: application/json", `Content-Length: ${body.length}`];
+  caller.write(rawRequest({ line: "POST /v1/chat/completions HTTP/1.1", key: account, lines, body }));
+  const id = /x-request-id: (\S+)/i.exec(await head)?.[1];
+  await Bun.sleep(300);
+  const last = (): Promise<Receipt> => lastReceipt(gateway, account);
+  expect(await last()).toMatchObject({ request_id: id, status: "dispatched" });
+  caller.destroy();
+  await until(async () => (await last()).status === "settled");
+  expect(await last()).toMatchObject({
+    request_id: id,
+    usage: { input_tokens: 500, output_tokens: 200 },
+    usage_source: "provider",
+  });
 });
 
 describe("events for a caller who asked for a whole answer", () => {

@@ -3,6 +3,8 @@ import type { Socket } from "node:net";
 import { until } from "../../../../test/support/until.ts";
 import type { PacedBody } from "../../platform/paced-body.ts";
 import type { Reply } from "../../platform/reply.ts";
+import { expectInProportion } from "../../platform/test-in-proportion.ts";
+import { SocketWriter } from "./socket-writer.ts";
 import { bodiesIn, get, openFake, peerOf, reply, useListeners } from "./test-connections.ts";
 
 const { listen } = useListeners();
@@ -262,6 +264,43 @@ describe("answers", () => {
       }
       expect(connection.keptBytes).toBe(0);
     });
+  });
+
+  test("take no longer for a piece the more pieces wait to be taken", () => {
+    expectInProportion((count) => {
+      const piece = Buffer.alloc(4 * 1024);
+      return () => {
+        const { socket, line } = openFake(async () => reply(""));
+        const writer = new SocketWriter(socket, { terminate: () => {} });
+        line.takesBytesAtOnce = 0;
+        writer.beginPieces("", true);
+        for (let sent = 0; sent < count; sent++) writer.writePiece(piece);
+      };
+    }, 400);
+  });
+
+  test("come whole and in their order, however little of them is taken at a time", async () => {
+    const pieces = Array.from({ length: 300 }, (_, index) => `${index} `.repeat(1 + (index % 50)));
+    const body: PacedBody = {
+      write: async (reader) => {
+        // This one does not wait.
+        for (const [index, piece] of pieces.entries()) {
+          line.takesBytesAtOnce = index % 7;
+          reader.send(piece)?.catch(() => {});
+          connection.drained();
+        }
+      },
+      cancel: () => {},
+    };
+    const { connection, written, line, host } = openFake(async () => reply(body));
+    connection.received(Buffer.from(get("/")));
+    await Bun.sleep(0);
+    for (line.takesBytesAtOnce = 1; host.openRequests > 0; line.takesBytesAtOnce += 7) {
+      connection.drained();
+      await Bun.sleep(0);
+    }
+    const chunks = pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`).join("");
+    expect(written().slice(written().indexOf("\r\n\r\n") + 4)).toBe(`${chunks}0\r\n\r\n`);
   });
 
   test("are not lost to a client that goes on sending, for as long as it does", async () => {

@@ -98,5 +98,5 @@ export function openFake(answer: ConnectionHost["answer"]) {
     onBug: (error, requestId) => void bugs.push({ error, requestId }),
   };
   const connection = new HttpConnection(host, socket);
-  return { connection, host, written: () => written, paused, ends, line, bugs };
+  return { connection, host, socket, written: () => written, paused, ends, line, bugs };
 }

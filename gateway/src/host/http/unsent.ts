@@ -9,10 +9,14 @@ const unhurriedBytes = 4 * 1024 ** 2;
 const paceBytes = 1024 ** 2;
 const paceSeconds = 30;
 
-/** What a peer has yet to take of its answer, and at which pace it does. */
+/**
+ * What a peer has yet to take of its answer, and at which pace it does. There is room behind it for more, or else whoever
+ * adds piece by piece would have everything copied for each.
+ */
 export class Unsent {
   #kept: Uint8Array;
   #start: number;
+  #end: number;
   #seconds = 0;
   #takenBytes = 0;
 
@@ -20,10 +24,11 @@ export class Unsent {
   constructor(bytes: Uint8Array, start: number) {
     this.#kept = bytes;
     this.#start = start;
+    this.#end = bytes.length;
   }
 
   get bytes(): number {
-    return this.#kept.length - this.#start;
+    return this.#end - this.#start;
   }
 
   /** What it takes of the memory. */
@@ -37,8 +42,11 @@ export class Unsent {
   }
 
   add(bytes: Uint8Array): void {
-    this.#kept = Buffer.concat([this.#kept.subarray(this.#start), bytes]);
-    this.#start = 0;
+    const { length } = bytes;
+    if (this.#end + length > this.#kept.length)
+      this.#moveTo(Buffer.allocUnsafe(Math.max(2 * this.bytes, this.bytes + length)));
+    this.#kept.set(bytes, this.#end);
+    this.#end += length;
   }
 
   /** Says how many bytes the socket took, or less than none when nobody is there. */
@@ -62,8 +70,9 @@ export class Unsent {
   }
 
   #moveTo(room: Uint8Array): void {
-    room.set(this.#kept.subarray(this.#start));
+    room.set(this.#kept.subarray(this.#start, this.#end));
     this.#kept = room;
+    this.#end = this.bytes;
     this.#start = 0;
   }
 }

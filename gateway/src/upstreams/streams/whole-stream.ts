@@ -1,5 +1,5 @@
 import type { SseEvent } from "../dialects/dialect.ts";
-import type { HttpStream, StreamReader } from "../http/http-stream.ts";
+import type { HttpStream, StreamEnding, StreamReader } from "../http/http-stream.ts";
 import { firstEventIn } from "./sse.ts";
 
 /**
@@ -17,10 +17,19 @@ export class WholeStream implements HttpStream {
   readonly kind = "streaming";
   readonly status: number;
   readonly #body: Uint8Array;
+  readonly #patienceMs: number;
+  /** Until all of it is handed over. */
+  #reader: StreamReader | undefined;
+  #start = 0;
+  #isPaused = false;
+  #isNextDue = false;
+  #isPatient = true;
+  #patience: NodeJS.Timeout | undefined;
 
-  constructor(status: number, body: Uint8Array) {
+  constructor(status: number, body: Uint8Array, patienceMs = 30_000) {
     this.status = status;
     this.#body = body;
+    this.#patienceMs = patienceMs;
   }
 
   get opening(): SseEvent | undefined {
@@ -30,26 +39,60 @@ export class WholeStream implements HttpStream {
   }
 
   start(reader: StreamReader): void {
-    this.#handOver(reader, 0);
+    this.#reader = reader;
+    if (!this.#isPaused) this.#handOver(reader);
   }
 
-  #handOver(reader: StreamReader, start: number): void {
-    const end = start + pieceBytes;
+  /**
+   * Whoever reads slowly is waited for, but only for a while: no upstream that ends it stands behind this. What is left
+   * then is kept by the caller's connection, like any answer that came whole.
+   */
+  pause(): void {
+    if (!this.#isPatient) return;
+    this.#isPaused = true;
+    this.#patience ??= setTimeout(() => this.leave(), this.#patienceMs).unref();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#goOn();
+  }
+
+  /** Nothing is left open by it, so it is read to its end, where it says what was used. */
+  leave(): void {
+    this.#isPatient = false;
+    this.resume();
+  }
+
+  #goOn(): void {
+    if (this.#isPaused || this.#isNextDue) return;
+    this.#isNextDue = true;
+    setImmediate(() => {
+      this.#isNextDue = false;
+      if (this.#reader && !this.#isPaused) this.#handOver(this.#reader);
+    });
+  }
+
+  #handOver(reader: StreamReader): void {
+    const piece = this.#body.subarray(this.#start, this.#start + pieceBytes);
+    this.#start += piece.length;
     try {
-      reader.onPiece(this.#body.subarray(start, end));
+      if (piece.length > 0) reader.onPiece(piece);
     } catch {
       // What it could not read must not be counted as passed.
-      reader.onEnd("broken");
+      this.#end(reader, "broken");
       return;
     }
-    if (end < this.#body.length) setImmediate(() => this.#handOver(reader, end));
-    else reader.onEnd("whole");
+    if (this.#start < this.#body.length) this.#goOn();
+    else if (!this.#isPaused) this.#end(reader, "whole");
   }
 
-  // All of it is there, so nobody is kept waiting and nothing is left open.
-  pause(): void {}
-  resume(): void {}
-  leave(): void {}
+  #end(reader: StreamReader, ending: StreamEnding): void {
+    this.#reader = undefined;
+    this.#isPatient = false;
+    clearTimeout(this.#patience);
+    reader.onEnd(ending);
+  }
 }
 
 /** As much as a socket usually gives at once. */
