@@ -13,6 +13,7 @@ const deadNodes = [`${postgres}/dead-nodes.services.test.ts`];
 const conformance = [`${postgres}/postgres-store.services.test.ts`];
 const moves = [`${stores}/move-books.services.test.ts`];
 const limits = [`${stores}/redis/soft-limiter.services.test.ts`];
+const limitsFaults = [`${stores}/redis/redis-faults.services.test.ts`];
 
 export const mutants = [
   {
@@ -280,11 +281,51 @@ export const mutants = [
     only: "leaves with the last of it",
   },
   {
+    name: "nodes: one has the same name on every connection to Redis",
+    file: `${stores}/redis/soft-limiter.ts`,
+    find: "${parts.node}:${++connections}",
+    replace: "${parts.node}:${1 + 0 * connections++}",
+    tests: limitsFaults,
+    only: "also when Redis comes back with what it knew before",
+  },
+  {
+    name: "nodes: one leaves the slots of running calls behind when Redis is back",
+    file: `${stores}/redis/soft-limiter.ts`,
+    find: "await limiter.bringOver(slots);",
+    replace: "void slots;",
+    tests: limitsFaults,
+    only: "counts before, while and after its node was cut off",
+  },
+  {
+    name: "nodes: one gives up its earlier name before its slots are brought over",
+    file: `${stores}/redis/soft-limiter.ts`,
+    find: "await limiter.come();",
+    replace: "await limiter.join();",
+    tests: limitsFaults,
+    only: "counts before, while and after its node was cut off",
+  },
+  {
+    name: "nodes: one keeps its earlier name",
+    file: `${stores}/redis/limiter-script.ts`,
+    find: "if asked == 'join' and isEarlierName(name)",
+    replace: "if asked == 'never' and isEarlierName(name)",
+    tests: limitsFaults,
+    only: "when its node has long another connection",
+  },
+  {
+    name: "nodes: a slot that is freed while it is brought over stays taken",
+    file: `${stores}/redis/soft-limiter.ts`,
+    find: 'one.kind === "slot" || owed.length < owedMax',
+    replace: 'one.kind === "rate" && owed.length < owedMax',
+    tests: limitsFaults,
+    only: "at the very moment it is brought over",
+  },
+  {
     name: "nodes: one that starts without Redis takes itself for the only one",
     file: `${stores}/redis/soft-limiter.ts`,
     find: "Math.max(nodes, nodesSeen)",
     replace: "Math.max(nodes, 0 * nodesSeen)",
-    tests: [`${stores}/redis/redis-faults.services.test.ts`],
+    tests: limitsFaults,
     only: "leaves a node its share of those that were seen elsewhere",
   },
   {

@@ -36,7 +36,7 @@ export async function redisForTests(): Promise<TestRedis> {
 
 export interface PrivateRedis extends TestRedis, Omit<PrivateServer, "stopHard"> {
   readonly port: number;
-  /** Everything in it is gone. */
+  /** Everything in it is gone that was not saved (`SAVE`) before. */
   readonly kill: () => Promise<void>;
   readonly send: (command: string, ...words: string[]) => Promise<unknown>;
 }

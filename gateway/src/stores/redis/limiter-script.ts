@@ -9,11 +9,13 @@
  * it, of at most a thousand slices each.
  *
  * A number of places is a sorted set: `node holder`, by the end of the lease. KEYS[1] are the nodes, by when they
- * last spoke; a node that fell silent loses its places as soon as somebody needs them, long before its leases end.
+ * last spoke; a node that fell silent loses its places as soon as somebody needs them, long before its leases end. A node
+ * has another name on each of its connections, `id:number`: whatever still stands under an earlier one, because Redis came
+ * back from a snapshot or heard a take too late, is a silent node's like any other.
  *
  * Keys that are not there yet stand for nothing taken, so a Redis that was emptied begins anew. Everything expires.
  *
- * ARGV: what is asked, the time (only for tests; otherwise it is this server's), the node that asks; then four words
+ * ARGV: what is asked, the time (only for tests; otherwise it is this server's), the name of who asks; then four words
  * for each further key, which are explained where they are read.
  */
 export const limiterScript = `
@@ -236,15 +238,20 @@ local function openPlaces(key, limit)
   return places
 end
 
+local function addPlace(key, holder, leaseMs)
+  local added = redis.call('ZADD', key, nowMs + leaseMs, node .. ' ' .. holder)
+  -- For longer than needed, so that it is not said again for each.
+  if redis.call('PTTL', key) < leaseMs then redis.call('PEXPIRE', key, 2 * leaseMs) end
+  return added
+end
+
 local function takePlace(places, holder, leaseMs)
   local key, endMs = places.key, nowMs + leaseMs
   -- One by one: there may be more than fit into one command.
   for _, member in ipairs(places.gone or {}) do redis.call('ZREM', key, member) end
-  local added = redis.call('ZADD', key, endMs, node .. ' ' .. holder)
+  local added = addPlace(key, holder, leaseMs)
   places.used = places.used + added
   places.endMs = added == 1 and not places.gone and math.min(places.endMs or endMs, endMs) or firstEndMs(key)
-  -- For longer than needed, so that it is not said again for each.
-  if redis.call('PTTL', key) < leaseMs then redis.call('PEXPIRE', key, 2 * leaseMs) end
 end
 
 local function placesStanding(places, limit, leaseMs)
@@ -313,13 +320,57 @@ if asked == 'return' then
   return {}
 end
 
--- Nodes say that they are there, and hear how many are.
-if asked == 'join' then
-  local spokeMs = serverMs()
+local function idOf(name)
+  local id, number = string.match(name, '^(.*):(%d+)$')
+  return id or name, tonumber(number) or 0
+end
+
+local ownId, ownNumber = idOf(node)
+
+local function isEarlierName(name)
+  local id, number = idOf(name)
+  return id == ownId and number < ownNumber
+end
+
+-- What this node has under earlier names, by holder. After a failure nobody knows which: there may be several.
+local function earlierPlaces(key)
+  local places = {}
+  for _, member in ipairs(redis.call('ZRANGE', key, 0, -1)) do
+    local name, holder = string.match(member, '^(%S+) (.*)$')
+    if isEarlierName(name) then
+      places[holder] = places[holder] or {}
+      table.insert(places[holder], member)
+    end
+  end
+  return places
+end
+
+-- The words of what a node had under earlier names and still needs: 'slot', holder, '', what is left of the lease in ms.
+-- It is not asked whether there is room: these calls run, and count as before while their node changes its name.
+if asked == 'rename' then
+  local earlier = {}
+  for at = 2, #KEYS do
+    local key, holder, leftMs = KEYS[at], ARGV[4 * at - 3], tonumber(ARGV[4 * at - 1])
+    earlier[key] = earlier[key] or earlierPlaces(key)
+    addPlace(key, holder, leftMs)
+    for _, member in ipairs(earlier[key][holder] or {}) do redis.call('ZREM', key, member) end
+  end
+  return {}
+end
+
+-- Nodes say that they are there, and hear how many are. Who has just come keeps its earlier names until it has brought
+-- over what stands under them. Only earlier ones are dropped: this may be heard late, after a later one was said.
+if asked == 'come' or asked == 'join' then
+  local spokeMs, count, isCounted = serverMs(), 0, {}
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', spokeMs - nodeSilentMs))
   redis.call('ZADD', KEYS[1], spokeMs, node)
   redis.call('PEXPIRE', KEYS[1], nodesKeptMs)
-  return { redis.call('ZCARD', KEYS[1]) }
+  for _, name in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+    local id = idOf(name)
+    if not isCounted[id] then count, isCounted[id] = count + 1, true end
+    if asked == 'join' and isEarlierName(name) then redis.call('ZREM', KEYS[1], name) end
+  end
+  return { count }
 end
 
 redis.call('ZREM', KEYS[1], node)

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Standing, Take, Want } from "../../limits/limiter.ts";
 import { asTakenAt, type TakenAt } from "../../limits/taken-at.ts";
+import type { KeptSlot } from "./kept-slots.ts";
 import { limiterScript } from "./limiter-script.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
@@ -14,7 +15,14 @@ export interface RedisLimiter {
   readonly take: (wants: readonly Want[]) => Take | Promise<Take>;
   readonly look: (want: Want) => Promise<Standing>;
   readonly bringBack: (returns: readonly Return[]) => Promise<void>;
-  /** Says that this node is there, and tells how many are. A node that is silent for 20 s loses its slots to others. */
+  /** Says that this node is there under this name, and still under those that it had on earlier connections. */
+  readonly come: () => Promise<void>;
+  /** Slots that this node has under earlier names it has under this one. */
+  readonly bringOver: (slots: readonly KeptSlot[]) => Promise<void>;
+  /**
+   * Says that this node is there, under this name alone, and tells how many nodes are. One that is silent for 20 s loses
+   * its slots to others, and at once those under an earlier name.
+   */
   readonly join: () => Promise<number>;
   /** What this node still had is free for others. */
   readonly leave: () => Promise<void>;
@@ -27,8 +35,8 @@ export type Return =
 
 interface Parts {
   readonly connection: Pick<RedisConnection, "ask">;
-  /** Unlike that of any other process, and without spaces. */
-  readonly node: string;
+  /** `id:number`: the id of this process alone, without spaces, and a number that grows with each of its connections. */
+  readonly name: string;
   /** Several installations can share a server if each has its own beginning of keys. */
   readonly prefix?: string;
   /** The server's own clock unless a test brings another. */
@@ -37,13 +45,13 @@ interface Parts {
 
 const scriptHash = createHash("sha1").update(limiterScript).digest("hex");
 
-export function createRedisLimiter({ connection, node, prefix = "tollgate:", nowMs }: Parts): RedisLimiter {
+export function createRedisLimiter({ connection, name, prefix = "tollgate:", nowMs }: Parts): RedisLimiter {
   const nodesKey = `${prefix}nodes`;
-  const keyOf = ({ kind, name }: Pick<Want, "kind" | "name">): string => `${prefix}${kind}:${escaped(name)}`;
+  const keyOf = (one: Pick<Want, "kind" | "name">): string => `${prefix}${one.kind}:${escaped(one.name)}`;
 
   const ask = async (what: string, keys: readonly string[], words: readonly string[]): Promise<number[]> => {
     const atMs = nowMs ? String(nowMs()) : "";
-    const rest = [String(keys.length + 1), nodesKey, ...keys, what, atMs, node, ...words];
+    const rest = [String(keys.length + 1), nodesKey, ...keys, what, atMs, name, ...words];
     try {
       return numbersOf(await connection.ask("EVALSHA", [scriptHash, ...rest]));
     } catch (error) {
@@ -63,6 +71,11 @@ export function createRedisLimiter({ connection, node, prefix = "tollgate:", now
     },
     bringBack: async (returns) => {
       await ask("return", returns.map(keyOf), returns.flatMap(wordsOfReturn));
+    },
+    come: async () => void (await ask("come", [], [])),
+    bringOver: async (slots) => {
+      const words = slots.flatMap(({ holder, leftMs }) => ["slot", holder, "", String(leftMs)]);
+      await ask("rename", slots.map(keyOf), words);
     },
     join: async () => (await ask("join", [], []))[0] ?? 1,
     leave: async () => void (await ask("leave", [], [])),

@@ -119,9 +119,9 @@ describe("several nodes", () => {
     await one.take([slot("b")]);
     expect((await two.take([slot("c")])).kind).toBe("refused");
     const client = new Bun.RedisClient(redis.url);
-    await client.send("ZADD", [`${prefix}nodes`, String(Date.now() - 19_000), dead]);
+    await client.send("ZADD", [`${prefix}nodes`, String(Date.now() - 19_000), `${dead}:1`]);
     expect((await two.take([slot("c")])).kind).toBe("refused");
-    await client.send("ZADD", [`${prefix}nodes`, String(Date.now() - 21_000), dead]);
+    await client.send("ZADD", [`${prefix}nodes`, String(Date.now() - 21_000), `${dead}:1`]);
     expect((await two.look(slot("c", 3))).remaining).toBe(3);
     // Its own places are as good as ever to itself: whoever asks is not silent.
     expect((await one.look(slot("c", 3))).remaining).toBe(1);

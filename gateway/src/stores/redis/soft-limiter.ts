@@ -4,6 +4,7 @@ import { messageOf } from "../../platform/error-message.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Metrics } from "../../platform/metrics.ts";
 import { createMemoryLimiter } from "../memory-limiter.ts";
+import { createKeptSlots } from "./kept-slots.ts";
 import { createLocalShare } from "./local-share.ts";
 import { openRedisConnection, RedisPasswordRefused, type RedisConnection } from "./redis-connection.ts";
 import { createRedisLimiter, type RedisLimiter, type Return } from "./redis-limiter.ts";
@@ -12,6 +13,9 @@ import { createRedisLimiter, type RedisLimiter, type Return } from "./redis-limi
  * The limiter of several nodes: limits are counted in Redis, for all of them together. A node that Redis does not answer
  * at once limits by itself, to its share, for a second at least, and asks again without any call waiting for it. What
  * was taken in Redis is returned there, if need be when it is back; what was taken here is returned here.
+ *
+ * Which slots it has in Redis a node knows itself: on each connection it has another name, under which it brings over those
+ * whose calls still run. So a Redis that remembers too much, or hears something late, keeps no slot from anybody.
  *
  * So no call ever fails or waits for more than 50 ms because of Redis. In a minute in which it went away, came back or
  * forgot everything, at most twice a limit is let through.
@@ -25,7 +29,7 @@ export interface SoftLimiter extends Limiter {
 
 interface Parts {
   readonly url: string;
-  /** The name of this process alone, without spaces. */
+  /** The id of this process alone, without spaces. */
   readonly node: string;
   readonly monotonicMs: () => number;
   readonly log: Log;
@@ -39,9 +43,9 @@ interface Parts {
 const askAgainMs = 1_000;
 /** A third of the time after which a silent node is taken for gone, and a little. */
 const joinEveryMs = 5_000;
-/** What cannot be returned is remembered, up to a bound: beyond it rates forget within a minute, and leases end. */
+/** What cannot be returned of a rate is remembered, up to a bound: beyond it rates forget within a minute. */
 const owedMax = 10_000;
-const returnsAtOnceMax = 200;
+const broughtAtOnceMax = 200;
 
 interface SharedLimiter {
   readonly connection: RedisConnection;
@@ -58,11 +62,11 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
   let nodesSeen = 1;
   const nodesAlone = (): number => Math.max(nodes, nodesSeen);
   const local = createLocalShare(createMemoryLimiter(monotonicMs), nodesAlone);
-  /** Slots that were taken here, and never asked for in Redis. */
-  const slotsHere = new Set<string>();
+  const slotsThere = createKeptSlots(monotonicMs);
   /** What is to be returned to Redis as soon as it is back. */
   const owed: Return[] = [];
   let shared: SharedLimiter | undefined;
+  let connections = 0;
   let isClosed = false;
 
   const connect = async (): Promise<void> => {
@@ -70,10 +74,16 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
       ...parts,
       onLost: (error) => void (shared?.connection === connection && lose(shared, error)),
     });
-    const limiter = createRedisLimiter({ ...parts, connection });
+    const name = `${parts.node}:${++connections}`;
+    const limiter = createRedisLimiter({ ...parts, name, connection });
     try {
+      // Under one name or the other, every slot counts at every moment of this.
+      await limiter.come();
+      slotsThere.dropEnded();
+      for (const slots of slotsThere.inParts(broughtAtOnceMax)) await limiter.bringOver(slots);
       nodes = await limiter.join();
-      while (owed.length > 0) await bringBackTo(limiter, owed.splice(0, returnsAtOnceMax));
+      // The last, because slots that were just brought over may be among them.
+      while (owed.length > 0) await limiter.bringBack(owed.splice(0, broughtAtOnceMax));
     } catch (error) {
       connection.close();
       throw error;
@@ -114,6 +124,7 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
   };
 
   const joining = setInterval(() => {
+    slotsThere.dropEnded();
     const asked = shared;
     if (!asked) return;
     asked.limiter.join().then(
@@ -122,39 +133,28 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
     );
   }, joinEveryMs).unref();
 
-  const owe = (returns: readonly Return[]): void => {
-    owed.push(...returns.slice(0, owedMax - owed.length));
-  };
-
-  const bringBackTo = async (limiter: RedisLimiter, returns: readonly Return[]): Promise<void> => {
-    try {
-      await limiter.bringBack(returns);
-    } catch (error) {
-      // Redis may have heard it all the same, and of all returns only freeing a slot may be repeated.
-      owe(returns.filter(({ kind }) => kind === "slot"));
-      throw error;
-    }
-  };
-
   /** Nobody waits for it: whatever this node asks next is answered after it. */
   const bringBack = (returns: readonly Return[]): void => {
     const asked = shared;
-    if (asked) bringBackTo(asked.limiter, returns).catch((error: unknown) => lose(asked, error));
+    // Redis may have heard what failed: it is not repeated, since a rate must not be returned twice, and a slot stays behind
+    // with the name of this connection.
+    if (asked) asked.limiter.bringBack(returns).catch((error: unknown) => lose(asked, error));
     else owe(returns);
+  };
+
+  /** No slot is left out, of which there are only as many as calls ran when Redis went away. */
+  const owe = (returns: readonly Return[]): void => {
+    for (const one of returns) if (one.kind === "slot" || owed.length < owedMax) owed.push(one);
   };
 
   const freeSlot = (name: string, holder: string): void => {
     local.freeSlot(name, holder);
-    if (!slotsHere.delete(slotHere(name, holder))) bringBack([{ kind: "slot", name, holder }]);
+    if (slotsThere.drop(name, holder)) bringBack([{ kind: "slot", name, holder }]);
   };
 
-  const takeHere = (wants: readonly Want[], wasAskedFor: boolean): Take => {
+  const takeHere = (wants: readonly Want[]): Take => {
     const take = local.take(wants);
-    if (take.kind === "refused") return take;
-    if (!wasAskedFor) {
-      for (const want of wants) if (want.kind === "slot") slotsHere.add(slotHere(want.name, want.holder));
-    }
-    return { ...take, takenAt: markedHere(take.takenAt) };
+    return take.kind === "refused" ? take : { ...take, takenAt: markedHere(take.takenAt) };
   };
 
   metrics.gauge("tollgate_limits_alone", () => (shared ? 0 : 1));
@@ -181,16 +181,20 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
     },
     take: (wants) => {
       const asked = shared;
-      if (!asked) return takeHere(wants, false);
+      if (!asked) return takeHere(wants);
       const taking = asked.limiter.take(wants);
       if (!(taking instanceof Promise)) return taking;
-      return taking.catch((error: unknown) => {
-        lose(asked, error);
-        // Redis may still hear it. What it takes of a rate is soon forgotten, but a slot would be missing for long.
-        const slots = wants.filter((want) => want.kind === "slot");
-        owe(slots.map(({ name, holder }) => ({ kind: "slot", name, holder })));
-        return takeHere(wants, true);
-      });
+      return taking.then(
+        (take) => {
+          if (take.kind === "taken") slotsThere.keep(wants);
+          return take;
+        },
+        (error: unknown) => {
+          // Redis may still hear it. What it takes of a rate is soon forgotten, and a slot stays behind with this name.
+          lose(asked, error);
+          return takeHere(wants);
+        },
+      );
     },
     giveBack: (wants, takenAt) => {
       const returns: Return[] = [];
@@ -227,8 +231,6 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
 }
 
 const alone = "Redis does not answer; this node limits by itself, to its share, until it does";
-
-const slotHere = (name: string, holder: string): string => `${name} ${holder}`;
 
 // What comes back has to go where it was taken, and its mark says where that is. Redis counts milliseconds since 1970, and
 // this process since it began, so both are positive: the marks of this process are turned below zero.
