@@ -321,6 +321,22 @@ export const mutants = [
     only: "at the very moment it is brought over",
   },
   {
+    name: "nodes: one that is not in the list of nodes itself takes the places of all others",
+    file: `${stores}/redis/limiter-script.ts`,
+    find: "(places.used >= limit or asked == 'look') and hasSpoken(node)",
+    replace: "(places.used >= limit or asked == 'look')",
+    tests: limits,
+    only: "nobody takes the places of the living",
+  },
+  {
+    name: "nodes: one that was forgotten does not count its places again",
+    file: `${stores}/redis/soft-limiter.ts`,
+    find: "if (joined.wasForgotten)",
+    replace: "if (joined.wasForgotten && joined.nodes === 0)",
+    tests: limits,
+    only: "a node that was forgotten is back with its places",
+  },
+  {
     name: "nodes: one that starts without Redis takes itself for the only one",
     file: `${stores}/redis/soft-limiter.ts`,
     find: "Math.max(nodes, nodesSeen)",

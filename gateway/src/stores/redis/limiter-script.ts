@@ -215,8 +215,13 @@ local function firstEndMs(key)
   return tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2])
 end
 
+local function hasSpoken(name)
+  return (tonumber(redis.call('ZSCORE', KEYS[1], name)) or 0) >= serverMs() - nodeSilentMs
+end
+
 -- Who has a place, and whose of these are free for the taking because their node is gone. For a take, nodes are looked at only
--- when there is no room without.
+-- when there is no room without. Who is not there itself by the list of nodes cannot tell by it who else is: it was lost, or
+-- the clock was put forward, and everybody is as silent.
 local function openPlaces(key, limit)
   local endMs = firstEndMs(key)
   if endMs and endMs <= nowMs then
@@ -224,13 +229,11 @@ local function openPlaces(key, limit)
     endMs = firstEndMs(key)
   end
   local places = { key = key, endMs = endMs, used = endMs and redis.call('ZCARD', key) or 0, gone = nil }
-  if places.used >= limit or asked == 'look' then
-    local spokeAfterMs, isGone, gone = serverMs() - nodeSilentMs, {}, {}
+  if (places.used >= limit or asked == 'look') and hasSpoken(node) then
+    local isGone, gone = {}, {}
     for _, member in ipairs(redis.call('ZRANGE', key, 0, -1)) do
       local of = string.match(member, '^%S+')
-      if isGone[of] == nil then
-        isGone[of] = of ~= node and (tonumber(redis.call('ZSCORE', KEYS[1], of)) or 0) < spokeAfterMs
-      end
+      if isGone[of] == nil then isGone[of] = not hasSpoken(of) end
       if isGone[of] then gone[#gone + 1] = member end
     end
     if #gone > 0 then places.used, places.gone = places.used - #gone, gone end
@@ -358,19 +361,19 @@ if asked == 'rename' then
   return {}
 end
 
--- Nodes say that they are there, and hear how many are. Who has just come keeps its earlier names until it has brought
+-- Nodes say that they are there, and hear how many are, and whether they were taken for gone. Who has just come keeps its earlier names until it has brought
 -- over what stands under them. Only earlier ones are dropped: this may be heard late, after a later one was said.
 if asked == 'come' or asked == 'join' then
   local spokeMs, count, isCounted = serverMs(), 0, {}
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', spokeMs - nodeSilentMs))
-  redis.call('ZADD', KEYS[1], spokeMs, node)
+  local added = redis.call('ZADD', KEYS[1], spokeMs, node)
   redis.call('PEXPIRE', KEYS[1], nodesKeptMs)
   for _, name in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
     local id = idOf(name)
     if not isCounted[id] then count, isCounted[id] = count + 1, true end
     if asked == 'join' and isEarlierName(name) then redis.call('ZREM', KEYS[1], name) end
   end
-  return { count }
+  return { count, added }
 end
 
 redis.call('ZREM', KEYS[1], node)

@@ -23,9 +23,15 @@ export interface RedisLimiter {
    * Says that this node is there, under this name alone, and tells how many nodes are. One that is silent for 20 s loses
    * its slots to others, and at once those under an earlier name.
    */
-  readonly join: () => Promise<number>;
+  readonly join: () => Promise<Joined>;
   /** What this node still had is free for others. */
   readonly leave: () => Promise<void>;
+}
+
+export interface Joined {
+  readonly nodes: number;
+  /** Nobody knew of this one any more, so that others may have taken its slots. */
+  readonly wasForgotten: boolean;
 }
 
 /** Something that was taken and is not needed, or not all of it; or more was used than was taken. */
@@ -77,7 +83,10 @@ export function createRedisLimiter({ connection, name, prefix = "tollgate:", now
       const words = slots.flatMap(({ holder, leftMs }) => ["slot", holder, "", String(leftMs)]);
       await ask("rename", slots.map(keyOf), words);
     },
-    join: async () => (await ask("join", [], []))[0] ?? 1,
+    join: async () => {
+      const [nodes = 1, added] = await ask("join", [], []);
+      return { nodes, wasForgotten: added === 1 };
+    },
     leave: async () => void (await ask("leave", [], [])),
   };
 }

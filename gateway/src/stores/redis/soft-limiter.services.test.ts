@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { startPrivateRedis, redisForTests, type TestRedis } from "../../../../test/services/redis.ts";
+import { until } from "../../../../test/support/until.ts";
 import { limiterConformance, worstMinute } from "../../limits/limiter-conformance.ts";
 import type { RateWant } from "../../limits/limiter.ts";
 import { asTakenAt } from "../../limits/taken-at.ts";
@@ -129,6 +130,47 @@ describe("several nodes", () => {
     expect((await two.take([slot("c")])).kind).toBe("taken");
     expect((await two.take([slot("d")])).kind).toBe("taken");
     expect((await two.take([slot("e")])).kind).toBe("refused");
+    client.close();
+  });
+});
+
+describe("when Redis has lost the list of nodes, or its clock was put forward", () => {
+  const accidents: Record<string, (client: Bun.RedisClient, key: string) => Promise<unknown>> = {
+    "the list was lost": (client, key) => client.send("DEL", [key]),
+    "all look silent": async (client, key) => {
+      const names = (await client.send("ZRANGE", [key, "0", "-1"])) as string[];
+      const silentSince = String(Date.now() - 21_000);
+      await client.send("ZADD", [key, ...names.flatMap((name) => [silentSince, name])]);
+    },
+  };
+
+  test.each(Object.keys(accidents))("nobody takes the places of the living: %s", async (accident) => {
+    const prefix = newPrefix();
+    const nodes = [await openNode(prefix), await openNode(prefix)];
+    for (const [at, node] of nodes.entries()) expect((await node.take([slot(`${at}`)])).kind).toBe("taken");
+    const client = new Bun.RedisClient(redis.url);
+    await accidents[accident]?.(client, `${prefix}nodes`);
+    for (const node of nodes) {
+      expect((await node.look(slot("x"))).remaining).toBe(0);
+      expect((await node.take([slot("x")])).kind).toBe("refused");
+    }
+    client.close();
+  });
+
+  test("a node that was forgotten is back with its places, also those that others took meanwhile", async () => {
+    const prefix = newPrefix();
+    const id = Bun.randomUUIDv7();
+    const [one, two] = [await openNode(prefix, undefined, id), await openNode(prefix)];
+    for (const holder of ["a", "b"]) expect((await one.take([slot(holder)])).kind).toBe("taken");
+    const client = new Bun.RedisClient(redis.url);
+    await client.send("ZREM", [`${prefix}nodes`, `${id}:1`]);
+    expect((await two.take([slot("c")])).kind).toBe("taken");
+    // Every five seconds a node says that it is there.
+    await until(async () => (await two.look(slot("x", 3))).remaining === 0);
+    await two.freeSlot("s", "c");
+    expect((await two.take([slot("d")])).kind).toBe("refused");
+    await one.freeSlot("s", "a");
+    expect((await one.look(slot("x"))).remaining).toBe(1);
     client.close();
   });
 });

@@ -80,8 +80,8 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
       // Under one name or the other, every slot counts at every moment of this.
       await limiter.come();
       slotsThere.dropEnded();
-      for (const slots of slotsThere.inParts(broughtAtOnceMax)) await limiter.bringOver(slots);
-      nodes = await limiter.join();
+      await bringOverTo(limiter);
+      ({ nodes } = await limiter.join());
       // The last, because slots that were just brought over may be among them.
       while (owed.length > 0) await limiter.bringBack(owed.splice(0, broughtAtOnceMax));
     } catch (error) {
@@ -90,6 +90,10 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
     }
     if (isClosed) connection.close();
     else shared = { connection, limiter };
+  };
+
+  const bringOverTo = async (limiter: RedisLimiter): Promise<void> => {
+    for (const slots of slotsThere.inParts(broughtAtOnceMax)) await limiter.bringOver(slots);
   };
 
   const lose = (lost: SharedLimiter, error: unknown): void => {
@@ -127,11 +131,15 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
     slotsThere.dropEnded();
     const asked = shared;
     if (!asked) return;
-    asked.limiter.join().then(
-      (count) => (nodes = count),
-      (error: unknown) => lose(asked, error),
-    );
+    joinAgain(asked.limiter).catch((error: unknown) => lose(asked, error));
   }, joinEveryMs).unref();
+
+  const joinAgain = async (limiter: RedisLimiter): Promise<void> => {
+    const joined = await limiter.join();
+    nodes = joined.nodes;
+    // What others took meanwhile stays theirs, but nobody gets more before there is room for the calls of all.
+    if (joined.wasForgotten) await bringOverTo(limiter);
+  };
 
   /** Nobody waits for it: whatever this node asks next is answered after it. */
   const bringBack = (returns: readonly Return[]): void => {
