@@ -353,6 +353,22 @@ export const mutants = [
     only: "how many nodes there are is told at the beginning",
   },
   {
+    name: "nodes: who reads waits for a server that has stopped as long as a statement may take",
+    file: `${postgres}/server/database.ts`,
+    find: "(deadlineMs) => connections.with((query) => query(text, values), { deadlineMs }),",
+    replace: "() => connections.with((query) => query(text, values)),",
+    tests: faults,
+    only: "keeps whoever reads no longer than two seconds",
+  },
+  {
+    name: "nodes: who reads waits for a connection however long others keep them all",
+    file: `${postgres}/server/connections.ts`,
+    find: "waiting.abort(new NoConnection())",
+    replace: "void NoConnection",
+    tests: faults,
+    only: "keeps whoever reads no longer than two seconds",
+  },
+  {
     name: "nodes: money waits for a connection that the server has no place for",
     file: `${postgres}/server/connections.ts`,
     find: '      if (purpose === "anything" || !isWithoutPlace(error)) throw error;\n',

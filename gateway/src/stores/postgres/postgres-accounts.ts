@@ -84,7 +84,7 @@ export function createPostgresAccounts(db: Database): AccountBook {
       const [row] = await db.read<AccountRow>(find, [accountId]);
       return row && accountOf(row);
     },
-    list: async () => (await db.read<AccountRow>(list)).map(accountOf),
+    list: async () => (await db.readPatiently<AccountRow>(list)).map(accountOf),
     update: (accountId, wanted) => db.write((query) => change(query, accountId, wanted)),
     topUp: (payment) => db.write((query) => topUp(query, payment)),
     findPayment: async (accountId, transferId) => {

@@ -14,7 +14,7 @@ export function createPostgresCalls(db: Database, lookedThroughMax = lookedThrou
 
   /** The last of the calls that are looked through for one page; undefined when there are fewer. */
   const findEnd = async (accountId: string, before: string, from: string): Promise<string | undefined> => {
-    const [row] = await db.read<{ id: string }>(
+    const [row] = await db.readPatiently<{ id: string }>(
       `SELECT id FROM call WHERE ${inSpan} ORDER BY account_id DESC, id DESC LIMIT 1 OFFSET $4`,
       [accountId, before, from, lookedThroughMax - 1],
     );
@@ -28,7 +28,7 @@ export function createPostgresCalls(db: Database, lookedThroughMax = lookedThrou
     const filters = wanted.some((value) => value !== undefined);
     // Calls are never removed, so whatever comes between these two statements is only looked at too.
     const endsAt = filters && !isOpen ? await findEnd(accountId, before, from) : undefined;
-    const rows = await db.read<CallRow>(isOpen ? listOpen : listAll, [
+    const rows = await db.readPatiently<CallRow>(isOpen ? listOpen : listAll, [
       accountId,
       before,
       endsAt ?? from,

@@ -235,6 +235,39 @@ describe("a server that stops answering", () => {
     });
   });
 
+  test("keeps whoever reads no longer than two seconds, however many do, and reading goes on after", async () => {
+    const url = await newDatabase();
+    await withNodes({ url, count: 1 }, async ({ node }) => {
+      const caller = await node(0).openCaller();
+      const store = node(0).store();
+      const kinds = [
+        () => store.keys.findCredential(new Uint8Array(32), middayMs),
+        () => node(0).wouldHold(caller),
+        store.ping,
+      ];
+      const asks = Array.from({ length: 20 }, () => kinds).flat();
+      await Promise.all(asks.map((ask): Promise<unknown> => ask()));
+      const timed = async (asked: () => Promise<unknown>, afterMs: number) => {
+        await Bun.sleep(afterMs);
+        const beganMs = performance.now();
+        const told = await settled(asked());
+        return { told, tookMs: performance.now() - beganMs };
+      };
+      server.freeze();
+      try {
+        // The first find connections that are frozen, all others none that is free, or none that comes about.
+        const asked = asks.map((ask, n) => timed(ask, n * 40));
+        for (const { told, tookMs } of await Promise.all(asked)) {
+          expect(told).toBeInstanceOf(StoreBusy);
+          expect(tookMs).toBeLessThan(3_500);
+        }
+      } finally {
+        server.thaw();
+      }
+      await insist(() => Promise.all(asks.map((ask): Promise<unknown> => ask())));
+    });
+  });
+
   test("keeps a node that stops no longer than a few seconds, and others end what it could not", async () => {
     const url = await newDatabase();
     await withNodes({ url, count: 1, deadAfterMs: 1_500 }, async ({ node }) => {
@@ -261,6 +294,18 @@ describe("a server that stops answering", () => {
       await waitUntil(async () => (await node(0).balance(caller)).held === 0n, 10_000);
     });
   });
+});
+
+test("a list may take longer to read than a caller waits for anything else", async () => {
+  const db = openDatabase({ url: server.url, monotonicMs: () => performance.now() });
+  try {
+    const slow = "SELECT pg_sleep(2.5)";
+    const [list, one] = await Promise.all([settled(db.readPatiently(slow)), settled(db.read(slow))]);
+    expect(list).toHaveLength(1);
+    expect(one).toBeInstanceOf(StoreBusy);
+  } finally {
+    await db.close();
+  }
 });
 
 test("a process that stood still is not told that it holds what others may have given back meanwhile", async () => {

@@ -31,8 +31,8 @@ export function createPostgresGrants(db: Database): GrantBook & TokenBook {
     },
     list: async (accountId) => {
       const rows = await (accountId === undefined
-        ? db.read<GrantRow>(sql.listAll)
-        : db.read<GrantRow>(sql.listOfAccount, [accountId]));
+        ? db.readPatiently<GrantRow>(sql.listAll)
+        : db.readPatiently<GrantRow>(sql.listOfAccount, [accountId]));
       return rows.map(grantOf);
     },
     revoke: (grantId, nowMs) =>

@@ -76,8 +76,8 @@ export function createPostgresKeys(db: Database): KeyBook {
     list: async (accountId) => {
       const rows =
         accountId === undefined
-          ? await db.read<WholeKeyRow>(listAll)
-          : await db.read<WholeKeyRow>(listOfAccount, [accountId]);
+          ? await db.readPatiently<WholeKeyRow>(listAll)
+          : await db.readPatiently<WholeKeyRow>(listOfAccount, [accountId]);
       return rows.map(wholeKeyOf);
     },
     update: (keyId, wanted) => db.write((query) => change(query, keyId, wanted)),

@@ -40,7 +40,7 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
     await runs.begin(nowMs);
     const recovery = await endWhatIsLeft(db, queue.release, nowMs);
     await forgetClaims(db, nowMs);
-    const [unexplained] = await db.read<{ subject: string; detail: string }>(unexplainedHolds);
+    const [unexplained] = await db.readPatiently<{ subject: string; detail: string }>(unexplainedHolds);
     if (unexplained) await runs.end();
     checkHoldsExplained(unexplained);
     beatLater();

@@ -40,7 +40,9 @@ export function createPostgresLinks(db: Database): LinkBook {
     keyId,
   }: Parameters<LinkBook["list"]>[0]): Promise<readonly LinkRow[]> => {
     if (keyId === undefined) {
-      return accountId === undefined ? db.read(sql.list) : db.read(sql.listOfAccount, [accountId]);
+      return accountId === undefined
+        ? db.readPatiently(sql.list)
+        : db.readPatiently(sql.listOfAccount, [accountId]);
     }
     const rows = await db.read<LinkRow>(sql.listOfKey, [keyId]);
     return accountId === undefined ? rows : rows.filter((row) => row.account_id === accountId);

@@ -22,13 +22,18 @@ import type { Query, Value } from "./server/query.ts";
 export function createPostgresUsage(db: Database): UsageBook {
   return {
     sums: async (scope, segments) => {
-      const rows = await sumsBy<{ day: bigint }>(db.read, "start - start % 86400 AS day", scope, segments);
+      const rows = await sumsBy<{ day: bigint }>(
+        db.readPatiently,
+        "start - start % 86400 AS day",
+        scope,
+        segments,
+      );
       return rows.map((row) => ({ daySeconds: Number(row.day), ...sumsOf(row) }));
     },
     sumsBy: async (scope, by, window, callsMax) => {
       const groups =
         by === "key"
-          ? await byKey(db.read, scope, window)
+          ? await byKey(db.readPatiently, scope, window)
           : await db.readMoment((query) => byCalls(query, scope, groupNames[by], window, callsMax), {
               isLong: true,
             });

@@ -104,6 +104,7 @@ function openQueue() {
     db: {
       decide,
       read: refuse,
+      readPatiently: refuse,
       readMoment: refuse,
       write: refuse,
       beat: refuse,

@@ -13,7 +13,7 @@ export async function endWhatIsLeft(
   const ended: RecoveredCall[] = [];
   const lostTasks = await loseTasks(db);
   for (;;) {
-    const orphans = await db.read<OrphanRow>(findOrphans, [orphansAtOnce]);
+    const orphans = await db.readPatiently<OrphanRow>(findOrphans, [orphansAtOnce]);
     if (orphans.length === 0) return recoveryOf(ended, lostTasks);
     const found = await Promise.all(
       orphans.map(async ({ id, operation_id: operationId, held_micros: heldMicros }) => {
@@ -34,7 +34,7 @@ interface OrphanRow {
 
 /** Whether a run that has ended left anything that is to be ended. */
 export async function isAnythingLeft(db: Database): Promise<boolean> {
-  const [row] = await db.read<{ left: boolean }>(
+  const [row] = await db.readPatiently<{ left: boolean }>(
     `SELECT EXISTS (SELECT 1 ${orphaned}) OR EXISTS (SELECT 1 ${claimsLeft}) OR EXISTS (SELECT 1 ${creationsLeft}) AS left`,
   );
   return row?.left === true;

@@ -15,8 +15,8 @@ export async function migrate(
   watchedMs: number,
   steps: readonly string[] = migrations,
 ): Promise<{ readonly from: number; readonly to: number } | undefined> {
-  await checkEncoding(db.read);
-  const found = await versionOf(db.read);
+  await checkEncoding(db.readPatiently);
+  const found = await versionOf(db.readPatiently);
   if (found === steps.length) return undefined;
   const runs = found > 0 && found < steps.length ? await watchRuns(db, watchedMs) : [];
   return db.write(
@@ -45,7 +45,7 @@ export async function checkVersion(query: Query): Promise<void> {
 }
 
 /** Whether any Tollgate has been here. */
-export const hasSchema = async (db: Database): Promise<boolean> => (await versionOf(db.read)) > 0;
+export const hasSchema = async (db: Database): Promise<boolean> => (await versionOf(db.readPatiently)) > 0;
 
 /**
  * The schema that is there; undefined where no Tollgate has been. Throws for that of a newer program, and for a database that
@@ -92,7 +92,7 @@ const lookAtRuns = (query: Query): Promise<readonly SeenRun[]> =>
 
 /** Those that nobody has ended, as they were before so long a time that whoever lives has shown it meanwhile. */
 async function watchRuns(db: Database, watchedMs: number): Promise<readonly SeenRun[]> {
-  const seen = await lookAtRuns(db.read);
+  const seen = await lookAtRuns(db.readPatiently);
   if (seen.length > 0) await Bun.sleep(watchedMs);
   return seen;
 }

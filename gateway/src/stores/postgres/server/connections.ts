@@ -1,5 +1,5 @@
 import { SQL, type ReservedSQL } from "bun";
-import { isReadOnly, isWithoutPlace } from "./failures.ts";
+import { isReadOnly, isWithoutPlace, NoConnection } from "./failures.ts";
 import { soundText } from "./json-rows.ts";
 import type { Query, Value } from "./query.ts";
 
@@ -18,6 +18,8 @@ export interface ConnectionChoice {
   readonly purpose?: "anything" | "deciding" | "beating";
   /** How long one statement may take. */
   readonly timeoutMs?: number;
+  /** Until when, on the monotonic clock, all of it must be done, the wait for a connection included. */
+  readonly deadlineMs?: number;
 }
 
 export interface ConnectionOptions {
@@ -26,6 +28,7 @@ export interface ConnectionOptions {
   readonly connectionsMax?: number | undefined;
   /** How long a transaction that does not pause may be without a statement. */
   readonly idleInTransactionMs?: number | undefined;
+  readonly monotonicMs: () => number;
 }
 
 const connectionsUsualMax = 12;
@@ -51,7 +54,7 @@ const onlyByName = {
 } as const;
 
 export function openConnections(options: ConnectionOptions): Connections {
-  const { connectionsMax = connectionsUsualMax } = options;
+  const { connectionsMax = connectionsUsualMax, monotonicMs } = options;
   const pools = {
     anything: connect(options, { max: Math.max(1, connectionsMax - 2), idleTimeout: idleSeconds }),
     // Each connection has to be told a statement before it can be asked, and plans it for itself.
@@ -61,18 +64,33 @@ export function openConnections(options: ConnectionOptions): Connections {
   };
 
   /** Where the server has no place for one more, money and signs of life go through one that this process has already. */
-  const reserve = (purpose: keyof typeof pools): Promise<ReservedSQL> =>
-    pools[purpose].reserve().catch((error: unknown) => {
+  const reserve = (purpose: keyof typeof pools, options?: { signal: AbortSignal }): Promise<ReservedSQL> =>
+    pools[purpose].reserve(options).catch((error: unknown) => {
       if (purpose === "anything" || !isWithoutPlace(error)) throw error;
-      return pools.anything.reserve();
+      return pools.anything.reserve(options);
     });
 
+  const reserveWithin = async (waitMs: number, purpose: keyof typeof pools): Promise<ReservedSQL> => {
+    const waiting = new AbortController();
+    const timer = setTimeout(() => waiting.abort(new NoConnection()), waitMs);
+    try {
+      return await reserve(purpose, { signal: waiting.signal });
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
   return {
-    with: async (use, { purpose = "anything", timeoutMs = statementMs } = {}) => {
-      const connection = await reserve(purpose);
-      const timer = setTimeout(() => void connection.close({ timeout: 0 }).catch(() => {}), timeoutMs);
+    with: async (use, { purpose = "anything", timeoutMs = statementMs, deadlineMs } = {}) => {
+      const isBounded = deadlineMs !== undefined;
+      const connection = await (isBounded
+        ? reserveWithin(deadlineMs - monotonicMs(), purpose)
+        : reserve(purpose));
+      const leftMs = isBounded ? deadlineMs - monotonicMs() : timeoutMs;
+      const timer = setTimeout(() => void connection.close({ timeout: 0 }).catch(() => {}), leftMs);
       try {
-        return await use(queryOn(connection, timer), connection);
+        // What has to be done by a moment has no more time for taking several statements.
+        return await use(queryOn(connection, isBounded ? undefined : timer), connection);
       } catch (error) {
         if (isReadOnly(error)) await connection.close({ timeout: 0 }).catch(() => {});
         throw error;
@@ -111,9 +129,9 @@ function connect(
 }
 
 /** Statements on one connection. One that never ends takes its connection with it, and so whatever it had begun. */
-function queryOn(connection: ReservedSQL, timer: NodeJS.Timeout): Query {
+function queryOn(connection: ReservedSQL, timer: NodeJS.Timeout | undefined): Query {
   return async <Row>(text: string, values: readonly Value[] = []) => {
-    timer.refresh();
+    timer?.refresh();
     return await connection
       .unsafe<Row[]>(
         text,

@@ -13,8 +13,13 @@ import type { Query } from "./query.ts";
 
 /** The database, as everything in this folder uses it. */
 export interface Database {
-  /** Reads, with one statement. Asked again when the server went away meanwhile. */
+  /**
+   * Reads, with one statement. Asked again when the server went away meanwhile, and given up when the patience of callers
+   * ends, whatever it is that does not answer.
+   */
   readonly read: Query;
+  /** The same for lists, reports and starts: a server that answers slowly has the time of any statement. */
+  readonly readPatiently: Query;
   /** Reads one moment with several statements. */
   readonly readMoment: <Found>(
     look: (query: Query) => Promise<Found>,
@@ -87,11 +92,8 @@ const waitForDisk =
 /** A plan that was made when a table was empty must not last until somebody takes its measure. */
 const plansLastMs = 10_000;
 
-export interface DatabaseOptions extends ConnectionOptions {
-  readonly monotonicMs: () => number;
-}
-
-export function openDatabase({ monotonicMs, ...options }: DatabaseOptions): Database {
+export function openDatabase(options: ConnectionOptions): Database {
+  const { monotonicMs } = options;
   const connections = openConnections(options);
 
   const transact = <Result>(
@@ -159,10 +161,15 @@ export function openDatabase({ monotonicMs, ...options }: DatabaseOptions): Data
 
   return {
     read: (text, values) =>
+      insist(
+        (deadlineMs) => connections.with((query) => query(text, values), { deadlineMs }),
+        patienceOfCallersMs,
+      ),
+    readPatiently: (text, values) =>
       insist(() => connections.with((query) => query(text, values)), patienceOfCallersMs),
     readMoment: (look, { isLong = false } = {}) =>
       insist(
-        () =>
+        (deadlineMs) =>
           connections.with(
             async (query) => {
               await query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
@@ -173,7 +180,7 @@ export function openDatabase({ monotonicMs, ...options }: DatabaseOptions): Data
                 await query("COMMIT").catch(() => {});
               }
             },
-            { timeoutMs: isLong ? longStatementMs : statementMs },
+            isLong ? { timeoutMs: longStatementMs } : { deadlineMs },
           ),
         patienceOfCallersMs,
       ),
@@ -196,11 +203,14 @@ export function openDatabase({ monotonicMs, ...options }: DatabaseOptions): Data
     ping: async () => {
       lastWrites.check();
       await insist(
-        () =>
-          connections.with(async (query) => {
-            const [shown] = await query<{ transaction_read_only: string }>("SHOW transaction_read_only");
-            if (shown?.transaction_read_only !== "off") throw new ReadOnlyServer();
-          }),
+        (deadlineMs) =>
+          connections.with(
+            async (query) => {
+              const [shown] = await query<{ transaction_read_only: string }>("SHOW transaction_read_only");
+              if (shown?.transaction_read_only !== "off") throw new ReadOnlyServer();
+            },
+            { deadlineMs },
+          ),
         patienceOfCallersMs,
       );
     },
@@ -209,7 +219,7 @@ export function openDatabase({ monotonicMs, ...options }: DatabaseOptions): Data
 }
 
 type Insist = <Result>(
-  attempt: () => Promise<Result>,
+  attempt: (deadlineMs: number) => Promise<Result>,
   patienceMs: number,
   mayPass?: (error: unknown) => boolean,
 ) => Promise<Result>;
@@ -221,7 +231,7 @@ const createInsist =
     const deadlineMs = monotonicMs() + patienceMs;
     for (let waitMs: number = pauseMs.least; ; waitMs = Math.min(waitMs * 2, pauseMs.most)) {
       try {
-        return await attempt();
+        return await attempt(deadlineMs);
       } catch (error) {
         if (!mayPass(error) || monotonicMs() + waitMs > deadlineMs) throw toldAs(error);
         await Bun.sleep(waitMs);

@@ -10,7 +10,18 @@ const sqlState = (error: unknown): string => (error instanceof SQL.PostgresError
  * server is going down or coming up, or nobody could be reached.
  */
 export const isPassing = (error: unknown): boolean =>
-  passingStates.has(sqlState(error)) || isConnectionLost(error) || isReadOnly(error);
+  passingStates.has(sqlState(error)) ||
+  isConnectionLost(error) ||
+  isReadOnly(error) ||
+  error instanceof NoConnection;
+
+/** Whoever wanted a connection gave up before there was one: all of them are taken, or the server lets nobody in. */
+export class NoConnection extends Error {
+  constructor() {
+    super("There was no connection in time.");
+    this.name = "NoConnection";
+  }
+}
 
 /**
  * Whether the server takes no writes: after a fail-over it is the one that only listens now, or the connection leads to the
@@ -45,7 +56,8 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /** Whether not even a connection came about: the server is not there, or not where it was looked for. */
-export const isUnreached = (error: unknown): boolean => unreached.has(codeOf(error));
+export const isUnreached = (error: unknown): boolean =>
+  error instanceof NoConnection || unreached.has(codeOf(error));
 
 /**
  * Whether the server does not let us in, or not to the tables: a password was changed, a database dropped, a privilege taken

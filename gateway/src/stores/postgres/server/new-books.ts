@@ -33,7 +33,7 @@ export async function openNewBooks(opening: Parts): Promise<OpenedNewBooks> {
   try {
     const { forward, place } = await naming(parts.name, async () => ({
       forward: await migrate(db, deadAfterUsualMs),
-      place: await placeOf(db.read),
+      place: await placeOf(db.readPatiently),
     }));
     if (forward) onBroughtForward(forward);
     return { books: newBooks(db, { ...parts, place }), close: db.close };
