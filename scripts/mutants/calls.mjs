@@ -43,6 +43,28 @@ export const mutants = [
     tests: ["test/crashes/late-ends.test.ts"],
   },
   {
+    name: "a stream that the books have lost is settled for ever",
+    file: "gateway/src/call/steps/settle.ts",
+    find: "        if (error instanceof NotWritten || error instanceof InDoubt) throw error;\n",
+    replace: "        if (error instanceof Error) throw error;\n",
+    tests: ["test/crashes/late-ends.test.ts"],
+  },
+  {
+    name: "a stream that the books do not take at once ends by what was noted of it",
+    file: "gateway/src/call/steps/settle.ts",
+    find: "        if (error instanceof NotWritten || error instanceof InDoubt) throw error;\n",
+    replace: "        void [InDoubt, NotWritten];\n",
+    tests: ["test/crashes/late-ends.test.ts"],
+  },
+  {
+    name: "a stream whose end meets a bug is free",
+    file: "gateway/src/call/steps/settle.ts",
+    find: 'outcome: metered.kind === "nothing" ? "failed" : "unknown",\n    ...triedOf(attempted),\n    settledAtMs: gate',
+    replace:
+      'outcome: metered.kind === "nothing" ? "failed" : "failed",\n    ...triedOf(attempted),\n    settledAtMs: gate',
+    tests: ["test/crashes/late-ends.test.ts"],
+  },
+  {
     name: "a hold that was never taken is given back",
     file: "gateway/src/call/steps/hold.ts",
     find: "error instanceof CallRefused || error instanceof NotWritten",

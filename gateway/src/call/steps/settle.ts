@@ -1,6 +1,7 @@
 import { countCharge } from "../../ledger/count-charge.ts";
 import type { Resolved } from "../../ledger/ledger.ts";
-import { NotWritten } from "../../ledger/store-errors.ts";
+import { InDoubt, NotWritten } from "../../ledger/store-errors.ts";
+import { describeError } from "../../platform/log.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import { valuePico } from "../../prices/terms.ts";
 import { type Exchanged, type ExchangedWhole, neverSent } from "../../operation/exchanged.ts";
@@ -81,7 +82,8 @@ export async function settleStream(
 
 /**
  * A stream's caller has all of it, so its end is tried again until it is written. A stop waits for it as for a call that
- * runs; should the process die first, the next start charges what is noted here as progress.
+ * runs, as long as the store may still take it; should the process die first, the next start charges what is noted here as
+ * progress.
  */
 function settleLater(booked: BookedCall, attempted: Attempted, metered: Metered, gate: Gate): void {
   const { call } = booked;
@@ -90,7 +92,18 @@ function settleLater(booked: BookedCall, attempted: Attempted, metered: Metered,
   writeLater(
     { what: "the end of a stream", about: { request_id: call.id } },
     async () => {
-      const resolved = await writeEnd(booked, attempted, metered, gate);
+      let resolved: Resolved;
+      try {
+        resolved = await writeEnd(booked, attempted, metered, gate);
+      } catch (error) {
+        if (error instanceof NotWritten || error instanceof InDoubt) throw error;
+        // No later moment mends it: the books have lost the call, as after a fail-over, or there is a bug.
+        gate.log.error("a stream cannot be settled, and ends by what was noted of it", {
+          request_id: call.id,
+          ...describeError(error),
+        });
+        resolved = await endUnsettled(call.id, attempted, metered, gate).finally(done);
+      }
       done();
       countEnd(resolved, booked, attempted, gate);
       gate.log.warn("a stream was settled late", { request_id: call.id, state: resolved.state });
@@ -98,6 +111,21 @@ function settleLater(booked: BookedCall, attempted: Attempted, metered: Metered,
     gate,
   );
 }
+
+/** Charges what was noted as delivered, as after a crash; a call that the books do not have is over. */
+const endUnsettled = (
+  callId: string,
+  attempted: Attempted,
+  metered: Metered,
+  gate: Gate,
+): Promise<Resolved> =>
+  gate.ledger.release({
+    callId,
+    // Only where the outcome is unknown are notes charged, and not where the vendor said that nothing is owed.
+    outcome: metered.kind === "nothing" ? "failed" : "unknown",
+    ...triedOf(attempted),
+    settledAtMs: gate.clock.wallMs(),
+  });
 
 const countEnd = (
   resolved: Resolved,
