@@ -102,9 +102,9 @@ export function openDatabase(options: ConnectionOptions): Database {
     on: ConnectionChoice = { timeoutMs: isLong ? longStatementMs : statementMs },
   ): Promise<Result> =>
     connections.with(async (query, connection) => {
-      await begin(query, connection);
       let result: Result;
       try {
+        await begin(query, connection);
         if (isLong) await query(`SET LOCAL statement_timeout = ${longStatementMs}`);
         if (pauses) await query(`SET LOCAL idle_in_transaction_session_timeout = ${longPauseMs}`);
         result = await work(query);

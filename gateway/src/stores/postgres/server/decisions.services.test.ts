@@ -63,6 +63,27 @@ test("a look that fails, or finds nothing to write, leaves nothing locked, and i
   expect(await session()).toEqual(before);
 });
 
+test("a transaction that fails as it begins leaves its connection as it was", async () => {
+  const { url, sql } = await openMigrated();
+  await sql`CREATE TABLE trouble (words text)`;
+  // What every transaction asks as it begins, in other words.
+  await sql`
+    CREATE FUNCTION current_setting(text) RETURNS text LANGUAGE plpgsql AS $$
+      BEGIN
+        IF EXISTS (SELECT FROM trouble) THEN RAISE EXCEPTION 'no settings today'; END IF;
+        RETURN pg_catalog.current_setting($1);
+      END $$`.simple();
+  await sql.unsafe(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET search_path = public, pg_catalog`);
+  const db = openDatabase({ url, connectionsMax: 1, monotonicMs: () => performance.now() });
+  cleanUps.push(() => db.close());
+  const session = () => db.write((query) => query("SELECT pg_backend_pid() AS id"));
+  const before = await session();
+  await sql`INSERT INTO trouble VALUES ('some')`;
+  expect(await session().then(String, String)).toContain("no settings today");
+  await sql`DELETE FROM trouble`;
+  expect(await session()).toEqual(before);
+});
+
 test("in books that were just made, the end of a call looks at no other open call", async () => {
   const { url, sql } = await openMigrated();
   const store = await openPostgresStore({ url, connectionsMax: 2 });
