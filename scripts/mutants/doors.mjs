@@ -103,7 +103,7 @@ export const mutants = [
     file: "gateway/src/doors/mcp/tools/tool-server.ts",
     find: "return onceAs === undefined ? answerWhole() : parts.memory.once(onceAs, answerWhole);",
     replace:
-      "return onceAs === undefined ? answerWhole() : parts.memory.once(onceAs, () => answer(ctx)).then(async (told) => isInputRequiredResult(told) ? answer(await askInSession(told, ctx, parts)) : told);",
+      "return onceAs === undefined ? answerWhole() : parts.memory.once(onceAs, () => answerTool(use, visitIn(ctx), parts)).then(async (told) => isInputRequiredResult(told) ? answerTool(use, visitIn(await askInSession(told, visitIn(ctx), parts)), parts) : told);",
     tests: ["test/agents/agent-forms.test.ts"],
   },
   {
@@ -498,6 +498,27 @@ export const mutants = [
     find: "if (!isDeepStrictEqual(earlier.message, message)) return takenId();",
     replace: "",
     tests: ["test/agents/agent-repeats.test.ts"],
+  },
+  {
+    name: "however much of an account waits for a person, more may wait",
+    file: "gateway/src/doors/mcp/approval/waiting-room.ts",
+    find: "if (!room.take(accountId, bytes)) return undefined;",
+    replace: "room.take(accountId, bytes);",
+    tests: ["test/agents/agent-waits.test.ts"],
+  },
+  {
+    name: "what waited for a person keeps its room for ever",
+    file: "gateway/src/doors/mcp/approval/waiting-room.ts",
+    find: "room.giveBack(accountId, bytes);",
+    replace: "",
+    tests: ["gateway/src/doors/mcp/approval/waiting-room.test.ts"],
+  },
+  {
+    name: "a client prolongs for ever how long its person is waited for",
+    file: "gateway/src/doors/mcp/approval/ask-in-session.ts",
+    find: "timeout: personWaitMs, signal }",
+    replace: "timeout: personWaitMs, resetTimeoutOnProgress: true, onprogress: () => {}, signal }",
+    tests: ["test/agents/agent-waits.test.ts"],
   },
   {
     name: "sessions that are opened at once are not counted",

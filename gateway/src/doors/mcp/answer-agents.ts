@@ -18,6 +18,7 @@ import { guardOrigin } from "./guard-origin.ts";
 import { letAgentIn, type Arrival } from "./let-agent-in.ts";
 import { protocolError } from "./protocol-error.ts";
 import { createRequestStates } from "./approval/request-state.ts";
+import { createWaitingRoom } from "./approval/waiting-room.ts";
 import { createSearchIndex } from "./search/search-index.ts";
 import { rememberIndex } from "./tools/search-tool.ts";
 import type { SessionRecords } from "./sessions/session-records.ts";
@@ -25,7 +26,7 @@ import { createSessions } from "./sessions/sessions.ts";
 import { createToolServer } from "./tools/tool-server.ts";
 import type { ToolParts } from "./visit.ts";
 
-export interface AgentParts extends Omit<ToolParts, "index" | "memory" | "states"> {
+export interface AgentParts extends Omit<ToolParts, "index" | "memory" | "states" | "waiting"> {
   /** Seals what clients carry while their persons are asked. */
   readonly stateKey: Uint8Array;
   readonly sessionRecords: SessionRecords;
@@ -50,6 +51,7 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
     states: createRequestStates(parts.stateKey),
     index: rememberIndex(createSearchIndex),
     memory: createAnswerMemory(gate.clock.monotonicMs),
+    waiting: createWaitingRoom(),
   };
   const createServer = (): McpServer => {
     const server = createToolServer(toolParts);

@@ -58,10 +58,11 @@ export async function letAgentIn(
     return unheard;
   }
   const bytesMax = limited ? limitedBytesMax : bodyBytesMax;
-  const body =
+  const sent =
     request.method === "POST"
-      ? await readMessage(request, bodies, { bytesMax, accountId: caller.accountId }).catch(asRefusal)
+      ? await readBytes(request, bodies, { bytesMax, accountId: caller.accountId }).catch(asRefusal)
       : undefined;
+  const body = sent instanceof Uint8Array ? readMessage(sent) : sent;
   if (limited && !isHeardBeyondLimit(body)) throw limited;
   if (body instanceof CallRefused) {
     if (body.status === 429) await returnCounted({ known }, gate);
@@ -70,15 +71,18 @@ export async function letAgentIn(
   if (body instanceof Response) return body;
   // checkCredential lets nobody pass who presented nothing.
   const value = presented.kind === "key" ? presented.value : "";
-  return { body, introduced: introduce({ caller, known, limited }, value, mcpUrl) };
+  const messageBytes = sent instanceof Uint8Array ? sent.byteLength : 0;
+  return { body, introduced: introduce({ caller, known, limited, messageBytes }, value, mcpUrl) };
 }
 
-async function readMessage(
+const readBytes = async (
   request: Request,
   bodies: BodyReader,
   { bytesMax, accountId }: { readonly bytesMax: number; readonly accountId: string },
-): Promise<unknown> {
-  const parsed = parseJson(await bodies.read(request, bytesMax, accountId));
+): Promise<Uint8Array> => bodies.read(request, bytesMax, accountId);
+
+function readMessage(sent: Uint8Array): unknown {
+  const parsed = parseJson(sent);
   if (!parsed.ok) return protocolError(400, -32700, `Parse error: ${parsed.why}`);
   // Batches were taken out of the protocol; one message is one request.
   if (!isJsonObject(parsed.value)) return protocolError(400, -32600, "Invalid Request: expected one message");

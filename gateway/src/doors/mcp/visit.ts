@@ -12,6 +12,7 @@ import type { CallRefused } from "../../platform/refusals.ts";
 import type { AnswerMemory } from "./sessions/answer-memory.ts";
 import type { SearchIndex } from "./search/search-index.ts";
 import type { RequestStates } from "./approval/request-state.ts";
+import type { WaitingRoom } from "./approval/waiting-room.ts";
 
 /** What the tools are made of. */
 export interface ToolParts {
@@ -23,6 +24,7 @@ export interface ToolParts {
   readonly index: (offer: Offer) => SearchIndex;
   readonly states: RequestStates;
   readonly memory: AnswerMemory;
+  readonly waiting: WaitingRoom;
   readonly newId: () => string;
   /** An id that nobody can guess, for sessions and approvals. */
   readonly newSecretId: () => string;
@@ -35,6 +37,7 @@ export interface Visit {
   readonly caller: Credential;
   readonly known: Known;
   readonly limited: CallRefused | undefined;
+  readonly messageBytes: number;
   readonly offer: Offer;
   readonly ctx: ServerContext;
   /** What the message shows beside its JSON; the calls that are made add theirs. */
@@ -57,6 +60,8 @@ interface Guest {
   readonly known: Known;
   /** Set when the key has asked too often: the tool only says so. */
   readonly limited: CallRefused | undefined;
+  /** How long the message was that they sent, which is in memory until it is answered. */
+  readonly messageBytes: number;
 }
 
 /** How the door tells the protocol library who came. A key may do everything; a token what its grant says. */
@@ -79,12 +84,13 @@ const guestOf = ({ extra }: AuthInfo): Guest => extra?.["guest"] as Guest;
 export function visitOf(ctx: ServerContext, server: McpServer, offer: Offer): Omit<Visit, "onceAs"> {
   const introduced = ctx.http?.authInfo;
   if (!introduced) throw new Error("A tool was asked for by nobody.");
-  const { caller, known, limited } = guestOf(introduced);
+  const { caller, known, limited, messageBytes } = guestOf(introduced);
   return {
     presented: { kind: "key", value: introduced.token },
     caller,
     known,
     limited,
+    messageBytes,
     offer,
     ctx,
     images: [],

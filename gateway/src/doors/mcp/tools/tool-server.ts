@@ -82,12 +82,12 @@ function answerAsking(
   parts: ToolParts,
 ): Promise<ToolAnswer> {
   const onceAs = onceNameOf(use, ctx, parts.offer());
-  const answer = (round: ServerContext): Promise<ToolAnswer> =>
-    answerTool(use, { ...visitOf(round, server, parts.offer()), onceAs }, parts);
+  const visitIn = (round: ServerContext): Visit => ({ ...visitOf(round, server, parts.offer()), onceAs });
   const answerWhole = async (): Promise<ToolAnswer> => {
-    const told = await answer(ctx);
+    const visit = visitIn(ctx);
+    const told = await answerTool(use, visit, parts);
     if (ctx.sessionId === undefined || !isInputRequiredResult(told)) return told;
-    return answer(await askInSession(told, ctx, parts));
+    return answerTool(use, visitIn(await askInSession(told, visit, parts)), parts);
   };
   return onceAs === undefined ? answerWhole() : parts.memory.once(onceAs, answerWhole);
 }
