@@ -521,6 +521,27 @@ export const mutants = [
     tests: ["test/agents/agent-waits.test.ts"],
   },
   {
+    name: "a session remembers every request that was cancelled",
+    file: "gateway/src/doors/mcp/sessions/sessions.ts",
+    find: 'await transport.send({ jsonrpc: "2.0", id, error }).catch(() => {});',
+    replace: "await Promise.resolve(error);",
+    tests: ["test/agents/agent-sessions.test.ts"],
+  },
+  {
+    name: "a request that was cancelled is answered all the same",
+    file: "gateway/src/doors/mcp/sessions/sessions.ts",
+    find: "transport.closeSSEStream(id);",
+    replace: "",
+    tests: ["test/agents/agent-sessions.test.ts"],
+  },
+  {
+    name: "a message is named as long as it likes",
+    file: "gateway/src/doors/mcp/let-agent-in.ts",
+    find: "return isNamedTooLong(parsed.value) ? namedTooLong() : parsed.value;",
+    replace: "return parsed.value;",
+    tests: ["test/agents/agent-door.test.ts"],
+  },
+  {
     name: "sessions that are opened at once are not counted",
     file: "gateway/src/doors/mcp/sessions/session-opener.ts",
     find: "const { running, server, transport } = add(id, owner);",

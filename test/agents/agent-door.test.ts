@@ -237,6 +237,18 @@ describe("browsers and proxies", () => {
     });
   });
 
+  test("a message is named in at most 256 characters, its token for progress too", async () => {
+    const old = await openOldClient(mcp, account.key);
+    const search = { name: "search", arguments: { query: "rerank" } };
+    const [fits, long] = ["x".repeat(256), "x".repeat(257)];
+    const called = (id: string, progressToken: string): Promise<number> =>
+      old.ask("tools/call", { ...search, _meta: { progressToken } }, id).then(({ status }) => status);
+    expect(await called(fits, fits)).toBe(200);
+    expect([await called(long, fits), await called(fits, long)]).toEqual([400, 400]);
+    const { message } = await old.ask("tools/list", {}, long);
+    expect(message.error).toMatchObject({ code: -32600, message: expect.stringContaining("256") as string });
+  });
+
   test("a revision that nobody serves is named as such", async () => {
     const { status, message } = await askModern(
       mcp,

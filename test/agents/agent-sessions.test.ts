@@ -2,6 +2,7 @@
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { heapStats } from "bun:jsc";
+import type { AgentServer } from "../../gateway/src/doors/mcp/mcp-door.ts";
 import { useAgentAccount } from "./agent-account.ts";
 import { openOldClient, send, type OldClient, type Rpc } from "./agent-client.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
@@ -204,6 +205,25 @@ describe("sessions of the older revisions", () => {
       await openSome(key, 50);
       expect((await old.ask("tools/list")).status).toBe(404);
     });
+  });
+
+  test("remember nothing of a request that was cancelled, which is never answered", async () => {
+    const servers: AgentServer[] = [];
+    const watched = await openTestGateway({
+      config: "mcp: { auto_approve_usd: 0.04 }",
+      parts: { extendAgentServer: (server) => void servers.push(server) },
+    });
+    const { key } = await watched.openAccount({ creditUsd: "5" });
+    const old = await openOldClient(`${watched.url}/mcp`, key, { elicitation: {} });
+    const params = { name: "use", arguments: snapshotOrder(0.1) };
+    const response = await old.open({ jsonrpc: "2.0", id: "dear", method: "tools/call", params });
+    await old.open({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "dear" } });
+    expect(await response.text()).not.toMatch(/"result"|"error"/);
+
+    const { transport } = servers[0]?.server ?? {};
+    const answered = transport?.send({ jsonrpc: "2.0", id: "dear", result: {} });
+    expect(await answered?.catch(String)).toContain("No connection established");
+    await watched.close();
   });
 
   test("are bounded for each account too, however many keys it has", async () => {

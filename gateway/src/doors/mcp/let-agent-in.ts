@@ -6,7 +6,7 @@ import { checkCredential } from "../../call/steps/authenticate.ts";
 import { countRequest } from "../../call/steps/count-request.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { DoorVisit } from "../../platform/door.ts";
-import { isJsonObject, parseJson } from "../../platform/json.ts";
+import { isJsonObject, parseJson, type JsonObject } from "../../platform/json.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { presentedKey } from "../wire/presented-key.ts";
 import type { BodyReader } from "../wire/read-body.ts";
@@ -86,8 +86,27 @@ function readMessage(sent: Uint8Array): unknown {
   if (!parsed.ok) return protocolError(400, -32700, `Parse error: ${parsed.why}`);
   // Batches were taken out of the protocol; one message is one request.
   if (!isJsonObject(parsed.value)) return protocolError(400, -32600, "Invalid Request: expected one message");
-  return parsed.value;
+  return isNamedTooLong(parsed.value) ? namedTooLong() : parsed.value;
 }
+
+/**
+ * Clients count their requests, or name them by a UUID. What they chose is kept while a request runs and said back to them, a
+ * token for progress every few seconds.
+ */
+const nameCharactersMax = 256;
+
+function isNamedTooLong({ id, params }: JsonObject): boolean {
+  const { _meta: meta } = isJsonObject(params) ? params : {};
+  const { progressToken } = isJsonObject(meta) ? meta : {};
+  return [id, progressToken].some((name) => typeof name === "string" && name.length > nameCharactersMax);
+}
+
+const namedTooLong = (): Response =>
+  protocolError(
+    400,
+    -32600,
+    `Invalid Request: id and progressToken may have ${nameCharactersMax} characters`,
+  );
 
 /**
  * A model that called a tool can wait and try again, so it is told; anything else is its client's to handle. But nobody

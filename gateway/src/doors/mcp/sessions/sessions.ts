@@ -93,12 +93,22 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
           authInfo: introduced,
         }),
       );
-      // The library answers no request that was cancelled, and would leave its stream open for ever.
       const cancelled = cancelledIn(body);
-      if (cancelled !== undefined) transport.closeSSEStream(cancelled);
+      if (cancelled !== undefined) await forgetRequest(transport, cancelled);
       return response;
     },
   };
+}
+
+/**
+ * The library answers no request that was cancelled: it would leave its stream open and remember its id for as long as the
+ * session lives. An answer whose stream is closed reaches nobody, and ends both.
+ */
+async function forgetRequest(transport: Session["transport"], id: string | number): Promise<void> {
+  transport.closeSSEStream(id);
+  const error = { code: -32000, message: "Cancelled" };
+  // One that it does not know, or not any more, it refuses to answer.
+  await transport.send({ jsonrpc: "2.0", id, error }).catch(() => {});
 }
 
 /** The id of the request that its client wants no answer to any more. */
