@@ -1,6 +1,6 @@
 // A person's yes in a form that the client shows: what stands in it, what it allows, and that it is good for one call.
 
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setSystemTime, test } from "bun:test";
 import {
   askModern,
   errorOf,
@@ -308,6 +308,20 @@ describe("where the client can show a form", () => {
     });
     expect(text).toContain('"status":"completed"');
     expect(await spent()).toBe(snapshotMicros);
+  });
+
+  test("a yes that comes too late buys nothing, and says so like any other refusal", async () => {
+    const text = await askOldClient(async ({ old, id }) => {
+      setSystemTime(Date.now() + 16 * 60_000);
+      await old.open({ jsonrpc: "2.0", id, result: { action: "accept", content: { approve: true } } });
+    }).finally(() => setSystemTime());
+    const { structuredContent } = resultIn(text);
+    expect(structuredContent).toMatchObject({
+      status: "refused",
+      error: { code: "approval_required", charged: "no" },
+    });
+    expect(errorOf(resultIn(text))["message"]).toStartWith("Nobody answered in time; ask again");
+    expect(await spent()).toBe(0);
   });
 
   test("a request that is cancelled while its person is asked buys nothing, even if the yes comes later", async () => {

@@ -117,7 +117,8 @@ export async function askApproval(
   const state: AskedState = { approval: approval.id, mode: canAsk, question: question.digest };
   return inputRequired({
     inputRequests: { [questionName]: canAsk === "form" ? form(question, handle) : page(question, handle) },
-    requestState: await parts.states.mint(state, ctx),
+    // In a session it never leaves this process: there is nothing to seal, and it must not end while a person thinks.
+    requestState: ctx.sessionId === undefined ? await parts.states.mint(state, ctx) : JSON.stringify(state),
   });
 }
 
