@@ -542,6 +542,13 @@ export const mutants = [
     tests: ["test/agents/agent-door.test.ts"],
   },
   {
+    name: "a client refreshes its tokens as often as it likes, and each is remembered for a month",
+    file: "gateway/src/doors/oauth/server-configuration.ts",
+    find: "if (grantId !== undefined && (await parts.mayRefresh(grantId))) return true;",
+    replace: "if (grantId !== undefined) return true;",
+    tests: ["test/sign-in/ended-tokens.test.ts"],
+  },
+  {
     name: "sessions that are opened at once are not counted",
     file: "gateway/src/doors/mcp/sessions/session-opener.ts",
     find: "const { running, server, transport } = add(id, owner);",

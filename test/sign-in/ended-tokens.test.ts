@@ -2,8 +2,9 @@
 
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../gateway/src/platform/clock.ts";
-import type { TestAccount } from "../support/test-gateway.ts";
+import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
+import { createVirtualClock } from "../support/virtual-clock.ts";
 import { createPerson, registerClient, signInWith } from "./oauth-person.ts";
 import { bearer, cheap, tokensOf, useTokenGateway } from "./token-gateway.ts";
 
@@ -45,6 +46,23 @@ describe("refreshing", () => {
     expect([wider.status, await wider.json()]).toMatchObject([400, { error: "invalid_scope" }]);
     const other = await registerClient(gateway.url);
     expect(await (await other.refresh(token)).json()).toMatchObject({ error: "invalid_grant" });
+  });
+
+  test("has a limit for each grant; a client that is told to wait comes back with the token it has", async () => {
+    const clock = createVirtualClock(Date.now());
+    const timed = await openTestGateway({ clock });
+    const account = await timed.openAccount();
+    const { client, refresh_token: first } = await signInWith(timed.url, account.key);
+    let token = first;
+    for (let n = 0; n < 20; n++) token = (await tokensOf(await client.refresh(token))).refresh_token;
+    const refused = await client.refresh(token);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "60"]);
+    expect(await refused.json()).toMatchObject({ error: "temporarily_unavailable" });
+    const other = await signInWith(timed.url, account.key);
+    await tokensOf(await other.client.refresh(other.refresh_token));
+    clock.advance(60_000);
+    await tokensOf(await client.refresh(token));
+    await timed.close();
   });
 
   test("ends with the grant's own time", async () => {

@@ -26,6 +26,12 @@ export const signInVisits = (address: string | undefined): RateWant =>
 export const clientRegistrations = (address: string | undefined): RateWant =>
   requests(`registrations ${addressBlock(address)}`, 60);
 
+/**
+ * Refreshed tokens of one grant. A client needs one in an hour, several side by side some more; each is remembered for a
+ * month, so that its reuse is noticed, and a client that refreshes in a loop would fill the store.
+ */
+export const tokenRefreshes = (grantId: string): RateWant => requests(`refreshes ${grantId}`, 20);
+
 /** Documents of clients, fetched for one address. */
 export const documentsFor = (address: string | undefined): RateWant =>
   requests(`documents for ${addressBlock(address)}`, 30);

@@ -34,6 +34,8 @@ export interface ConfigurationParts {
   readonly fetchDocument: FetchDocument;
   /** Whether one more document may be fetched now. */
   readonly mayFetch: (url: string, address: string | undefined) => Promise<boolean>;
+  /** Whether tokens of a grant may be refreshed once more now. */
+  readonly mayRefresh: (grantId: string) => Promise<boolean>;
 }
 
 /** What of the library is needed to configure it. */
@@ -86,7 +88,13 @@ export function configureServer(parts: ConfigurationParts, { errors, prompts }: 
     // Every sign-in asks its person, so no session is worth keeping; what was granted outlives it.
     expiresWithSession: async () => false,
     issueRefreshToken: async (_, client) => client.grantTypeAllowed("refresh_token"),
-    rotateRefreshToken: true,
+    // Asked before the old token is used up: a client that is told to wait comes back with the same one.
+    rotateRefreshToken: async (ctx) => {
+      const grantId = ctx.oidc.entities.RefreshToken?.grantId;
+      if (grantId !== undefined && (await parts.mayRefresh(grantId))) return true;
+      ctx.set("retry-after", "60");
+      throw refreshedTooOften(errors);
+    },
     // Whoever revokes one token of a grant means the client: nothing of the grant may spend any more.
     revokeGrantPolicy: () => true,
     clientBasedCORS: (_, origin, client) =>
@@ -107,6 +115,11 @@ export function configureServer(parts: ConfigurationParts, { errors, prompts }: 
     renderError,
   };
 }
+
+const refreshedTooOften = (errors: Library["errors"]): Error =>
+  Object.assign(new errors.OIDCProviderError(429, "temporarily_unavailable"), {
+    error_description: "Refreshed too often; wait a minute, then try again.",
+  });
 
 const routes: Configuration["routes"] = {
   authorization: "/authorize",

@@ -1,7 +1,13 @@
 import { approvalPages } from "../../approvals/approval-page.ts";
 import { allowedHosts, renameToHost } from "../../config/addresses.ts";
 import type { McpConfig } from "../../config/mcp-config.ts";
-import { documentsFor, documentsFrom, signInVisits, tryTake } from "../../limits/visitor-limits.ts";
+import {
+  documentsFor,
+  documentsFrom,
+  signInVisits,
+  tokenRefreshes,
+  tryTake,
+} from "../../limits/visitor-limits.ts";
 import type { AnswerVisit, Door } from "../../platform/door.ts";
 import { openLate, type OpenedLate } from "../../platform/open-late.ts";
 import { pageResponse } from "../pages/small-page.ts";
@@ -19,7 +25,7 @@ import { createProtocolEndpoints } from "./protocol-endpoints.ts";
 import { resourceMetadata, resourceMetadataPaths } from "./resource-metadata.ts";
 import { foreignHost, isPage, notAllowed, sayerAt, tooMany } from "./sign-in-refusals.ts";
 
-interface Parts extends Omit<ServerParts, "mayFetch" | "config">, FormParts {
+interface Parts extends Omit<ServerParts, "mayFetch" | "mayRefresh" | "config">, FormParts {
   readonly config: () => McpConfig;
 }
 
@@ -87,12 +93,14 @@ function followConfig(parts: Parts): () => OpenedLate<Provider> {
   const { limiter } = parts;
   const mayFetch = async (url: string, address: string | undefined): Promise<boolean> =>
     (await tryTake(limiter, documentsFor(address))) && (await tryTake(limiter, documentsFrom(url)));
+  const mayRefresh = (grantId: string): Promise<boolean> => tryTake(limiter, tokenRefreshes(grantId));
 
   let current: { readonly config: McpConfig; readonly server: OpenedLate<Provider> } | undefined;
   return () => {
     const config = parts.config();
     if (current?.config !== config) {
-      const open = (): Promise<Provider> => openAuthorizationServer({ ...parts, config, mayFetch });
+      const open = (): Promise<Provider> =>
+        openAuthorizationServer({ ...parts, config, mayFetch, mayRefresh });
       current = { config, server: openLate(open) };
     }
     return current.server;
