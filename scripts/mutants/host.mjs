@@ -272,4 +272,18 @@ export const mutants = [
     replace: "this.bytes + length",
     tests: ["gateway/src/host/http/http-connection-answers.test.ts"],
   },
+  {
+    name: "of a document's host only the first address has to be public",
+    file: "gateway/src/host/fetch-document.ts",
+    find: "if (!addresses.every(isAllowed))",
+    replace: 'if (!isAllowed(addresses[0] ?? ""))',
+    tests: ["gateway/src/host/fetch-document.test.ts"],
+  },
+  {
+    name: "however many addresses a document's host has, all of them are tried",
+    file: "gateway/src/host/fetch-document.ts",
+    find: ".slice(0, triesMax)",
+    replace: "",
+    tests: ["gateway/src/host/fetch-document.test.ts"],
+  },
 ];

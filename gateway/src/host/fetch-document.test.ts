@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
+import { once } from "node:events";
+import { createServer as listen, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expectWithin } from "../platform/test-within.ts";
@@ -50,9 +51,9 @@ describe.skipIf(Bun.which("openssl") === null)(
     });
 
     /** Lets the test's own server pass for a public one. */
-    const friendly = (timeoutMs?: number) =>
+    const friendly = (timeoutMs?: number, addresses = ["127.0.0.1"]) =>
       createDocumentFetch(
-        { resolve: async () => ["127.0.0.1"], isAllowed: () => true, port, authority },
+        { resolve: async () => addresses, isAllowed: () => true, port, authority },
         timeoutMs,
       );
 
@@ -71,6 +72,30 @@ describe.skipIf(Bun.which("openssl") === null)(
       expect(response.status).toBe(200);
       expect(await response.json()).toEqual({ client_id: "x" });
       expect(reached).toEqual(["client.example/meta.json?v=1"]);
+    });
+
+    test("a document is fetched although its host's first address does not answer, of one family or the other", async () => {
+      // Nobody listens there.
+      for (const dead of [["127.0.0.2"], ["::1"], ["::1", "::2", "::3", "::4"]]) {
+        const response = await friendly(20_000, [...dead, "127.0.0.1"])("https://client.example/meta.json");
+        expect(response.status).toBe(200);
+      }
+      expect(reached).toHaveLength(3);
+    });
+
+    test("a document is fetched although its host's first address is silent", async () => {
+      const silent = listen(() => {}).listen(port, "127.0.0.2");
+      await once(silent, "listening");
+      const response = await friendly(20_000, ["127.0.0.2", "127.0.0.1"])("https://client.example/meta.json");
+      expect(response.status).toBe(200);
+      silent.close();
+    });
+
+    test("no more than three addresses of a host are tried", async () => {
+      const dead = ["127.0.0.2", "127.0.0.3", "127.0.0.4"];
+      const fetched = failure(friendly(20_000, [...dead, "127.0.0.1"])("https://client.example/meta.json"));
+      expect(await fetched).not.toBe("fetched");
+      expect(reached).toEqual([]);
     });
 
     test("a server that cannot prove the name is not believed", async () => {

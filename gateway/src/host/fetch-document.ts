@@ -1,5 +1,5 @@
 // Fetches a small public document from an address a stranger wrote, without becoming the stranger's hand inside our
-// network: https alone, public addresses alone, looked up once and connected to exactly there, no redirects.
+// network: https alone, public addresses alone, looked up once and connected to only there, no redirects.
 
 import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
@@ -16,6 +16,10 @@ interface Parts {
 
 const bytesMax = 5 * 1024;
 const timeoutUsualMs = 2_500;
+/** A stranger writes how many addresses a name has, and each is a connection of ours. */
+const triesMax = 3;
+/** A host that is well has usually answered by then. */
+const silentMs = 500;
 
 export function createDocumentFetch(
   parts: Parts,
@@ -27,12 +31,42 @@ export function createDocumentFetch(
     // The clock runs for the look-up, too.
     const deadline = AbortSignal.timeout(timeoutMs);
     const addresses = await Promise.race([parts.resolve(url.hostname), aborted(deadline)]);
-    const [address] = addresses;
-    if (address === undefined) throw new Error("The name of the document's host leads nowhere.");
+    if (addresses.length === 0) throw new Error("The name of the document's host leads nowhere.");
     // One private address among public ones is an attempt to be sent there next time.
     if (!addresses.every(isAllowed)) throw new Error("The document's host is not on the public internet.");
-    return await get(url, address, deadline, parts);
+    return await getFromAny(url, inTurn(addresses), deadline, parts);
   };
+}
+
+/** Many machines have addresses of IPv6 that lead nowhere, so the other family comes second. */
+function inTurn(addresses: readonly string[]): string[] {
+  const [first = ""] = addresses;
+  const other = addresses.filter((address) => isIP(address) !== isIP(first));
+  return [...new Set([first, ...other.slice(0, 1), ...addresses])].slice(0, triesMax);
+}
+
+/** Asks the next address when those before have failed, or are silent for a while; the first answer counts. */
+async function getFromAny(
+  url: URL,
+  addresses: readonly string[],
+  deadline: AbortSignal,
+  parts: Parts,
+): Promise<Response> {
+  const answered = new AbortController();
+  const signal = AbortSignal.any([deadline, answered.signal]);
+  const asked: Promise<Response>[] = [];
+  const first = (): Promise<Response> => Promise.any(asked);
+  try {
+    for (const address of addresses) {
+      asked.push(get(url, address, signal, parts));
+      const answer = await Promise.race([first().catch(() => undefined), Bun.sleep(silentMs)]);
+      if (answer) return answer;
+    }
+    // Where all failed, what became of the one before all others is told.
+    return await first().catch(() => Promise.race(asked));
+  } finally {
+    answered.abort();
+  }
 }
 
 function checkUrl(written: string): URL {
