@@ -49,6 +49,13 @@ export const mutants = [
     tests: ["test/callers/kept-threads.test.ts"],
   },
   {
+    name: "what a reseller keeps for an hour is charged as kept for minutes",
+    file: "gateway/src/upstreams/dialects/openai/usage.ts",
+    find: 'Math.min(count(lifetimes, "ephemeral_1h_input_tokens") ?? 0, written)',
+    replace: "Math.min(0, written)",
+    tests: ["test/models/marks-to-cache.test.ts"],
+  },
+  {
     name: "a redirect is taken for an answer",
     file: "gateway/src/upstreams/http/exchange.ts",
     find: 'if (status >= 300 && status < 400) this.#giveUp("redirect");',

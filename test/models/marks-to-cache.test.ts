@@ -1,6 +1,6 @@
 // Who marks how far Claude shall cache pays for that once, and a tenth afterwards, in whichever dialect and through whomever.
 
-import { afterAll, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { useScriptedVendor } from "../support/scripted-vendor.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 
@@ -118,4 +118,55 @@ test("so they are of a mark on the whole request, which is one at its end", asyn
 
 test("other models, which may refuse marks, are told none", async () => {
   expect(JSON.stringify(await sentFor("gpt-resold"))).not.toContain("cache_control");
+});
+
+describe("what a reseller of Claude keeps for an hour is charged at the price of an hour", () => {
+  const hour = { type: "ephemeral", ttl: "1h" };
+  const parts = [{ type: "text", text: rules, cache_control: hour }];
+  const asked = { model: "claude-resold", max_tokens: 50, messages: [{ role: "user", content: parts }] };
+  const usage = {
+    prompt_tokens: 1_010,
+    completion_tokens: 2,
+    total_tokens: 1_012,
+    prompt_tokens_details: {
+      cached_tokens: 0,
+      cache_creation_tokens: 1_000,
+      cache_creation_token_details: { ephemeral_5m_input_tokens: 400, ephemeral_1h_input_tokens: 600 },
+    },
+  };
+  const told = { id: "c", object: "chat.completion", created: 1, model: "m" };
+  const whole = { index: 0, message: { role: "assistant", content: "Hi." }, finish_reason: "stop" };
+  const piece = { index: 0, delta: { role: "assistant", content: "Hi." }, finish_reason: "stop" };
+  const eventsOf = (...chunks: readonly object[]): Response =>
+    new Response(chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("") + "data: [DONE]\n\n", {
+      headers: { "content-type": "text/event-stream" },
+    });
+
+  test.each(["/v1/chat/completions", "/v1/messages"])("%s", async (path) => {
+    for (const stream of [false, true]) {
+      vendor.answer = () =>
+        stream
+          ? eventsOf({ ...told, choices: [piece] }, { ...told, choices: [], usage })
+          : Response.json({ ...told, choices: [whole], usage });
+      const response = await gateway.post(account, path, { ...asked, stream });
+      await response.clone().text();
+      expect(await gateway.receipt(account, response)).toMatchObject({
+        usage: {
+          input_tokens: 10,
+          cache_write_tokens: 400,
+          cache_write_1h_tokens: 600,
+          output_tokens: 2,
+        },
+        // 10 at 3, 400 at 3.75, 600 at 6 and 2 at 15 USD per million.
+        charged_micros_usd: 5_160,
+      });
+    }
+  });
+
+  test("also in the stream that its whole answer becomes", async () => {
+    vendor.answer = () => Response.json({ ...told, choices: [whole], usage });
+    const response = await gateway.post(account, "/v1/chat/completions", { ...asked, stream: true });
+    await response.clone().text();
+    expect((await gateway.receipt(account, response)).usage).toMatchObject({ cache_write_1h_tokens: 600 });
+  });
 });

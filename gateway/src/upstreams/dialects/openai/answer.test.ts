@@ -204,12 +204,58 @@ test("what Qwen wrote to its cache is taken out of the prompt, and counted once"
   expect(usageOf({ ...stated, prompt_tokens_details: both })).toMatchObject({ input: 36, cacheWrite: 1_200 });
 });
 
-test("writes to either cache are one figure inside the prompt", () => {
+test("what was written to a cache for an hour is told apart, by whichever name a reseller of Claude uses", () => {
+  const stated = { prompt_tokens: 1_336, completion_tokens: 31 };
+  const split = { ephemeral_5m_input_tokens: 200, ephemeral_1h_input_tokens: 1_000 };
+  const none = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 };
+  const inDetails = (details: object, beside: object = {}): object => ({
+    ...stated,
+    prompt_tokens_details: { cached_tokens: 100, ...details },
+    ...beside,
+  });
+  const all = { cache_write_tokens: 1_200, cache_creation_tokens: 1_200 };
+  for (const told of [
+    inDetails({ ...all, cache_creation_token_details: split }),
+    inDetails(
+      { cache_creation_tokens: 1_200, cache_creation_token_details: split },
+      { cache_creation_input_tokens: 1_200 },
+    ),
+    inDetails({}, { cache_creation_input_tokens: 1_200, cache_creation: split }),
+    inDetails({ cache_creation: split }),
+  ])
+    expect(usageOf(told)).toMatchObject({
+      input: 36,
+      cacheRead: 100,
+      cacheWrite: 200,
+      cacheWrite1h: 1_000,
+      output: 31,
+    });
+
+  for (const told of [
+    inDetails({ cache_creation_tokens: 1_200 }),
+    inDetails({ cache_creation_tokens: 1_200, cache_creation_token_details: none }),
+    inDetails({}, { cache_creation_input_tokens: 1_200 }),
+  ])
+    expect(usageOf(told)).toMatchObject({ input: 36, cacheRead: 100, cacheWrite: 1_200, cacheWrite1h: 0 });
+
+  // A zero is a zero, whatever stands beside it, and no part is more than its whole.
+  const zero = inDetails({ cache_write_tokens: 0, cache_creation_token_details: split });
+  expect(usageOf(zero)).toMatchObject({ input: 1_236, cacheWrite: 0, cacheWrite1h: 0 });
+  const absurd = { ephemeral_5m_input_tokens: -5, ephemeral_1h_input_tokens: 1e300 };
+  const odd = inDetails({ cache_creation_tokens: 9_999, cache_creation_token_details: absurd });
+  expect(usageOf(odd)).toMatchObject({ input: 0, cacheRead: 100, cacheWrite: 0, cacheWrite1h: 1_236 });
+});
+
+test("writes to either cache are one figure inside the prompt, and those for an hour are told apart", () => {
   const usage = { input: 1, output: 0, cacheRead: 2, cacheWrite: 3, cacheWrite1h: 4, reasoning: undefined };
   expect(writeAnswer({ ...answer, usage }, context)["usage"]).toEqual({
     prompt_tokens: 10,
     completion_tokens: 0,
     total_tokens: 10,
-    prompt_tokens_details: { cached_tokens: 2, cache_write_tokens: 7 },
+    prompt_tokens_details: {
+      cached_tokens: 2,
+      cache_write_tokens: 7,
+      cache_creation_token_details: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 4 },
+    },
   });
 });

@@ -164,10 +164,16 @@ const partsOf = <K extends ChatPart["kind"]>(all: readonly ChatMessage[], kind: 
 
 const count = fc.nat(1_000_000);
 const usage = fc
-  .record({ input: count, output: count, cacheRead: count, cacheWrite: count, reasoning: maybe(count) })
+  .record({
+    input: count,
+    output: count,
+    cacheRead: count,
+    cacheWrite: count,
+    cacheWrite1h: count,
+    reasoning: maybe(count),
+  })
   .map((used) => ({
     ...used,
-    cacheWrite1h: 0,
     reasoning: used.reasoning === undefined ? undefined : Math.min(used.reasoning, used.output),
   }));
 const thinking = fc.record({ kind: fc.constant("reasoning" as const), text: words });
@@ -215,7 +221,11 @@ test("whatever a vendor sends, reading neither throws nor counts below nothing",
       usage: fc.record({
         prompt_tokens: odd,
         completion_tokens: odd,
-        prompt_tokens_details: fc.record({ cached_tokens: odd, cache_write_tokens: odd }),
+        prompt_tokens_details: fc.record({
+          cached_tokens: odd,
+          cache_write_tokens: odd,
+          cache_creation_token_details: fc.record({ ephemeral_1h_input_tokens: odd }),
+        }),
         completion_tokens_details: fc.record({ reasoning_tokens: odd }),
       }),
     }),
@@ -237,12 +247,17 @@ test("whatever a vendor sends, reading neither throws nor counts below nothing",
 
 test("the buckets of usage sum to what the vendor reported", () => {
   fc.assert(
-    fc.property(count, count, count, count, (prompt, output, cached, written) => {
-      const details = { cached_tokens: cached, cache_write_tokens: written };
+    fc.property(count, count, count, count, count, (prompt, output, cached, written, hour) => {
+      const details = {
+        cached_tokens: cached,
+        cache_write_tokens: written,
+        cache_creation_token_details: { ephemeral_1h_input_tokens: hour },
+      };
       const { usage: used } = readAnswer({
         usage: { prompt_tokens: prompt, completion_tokens: output, prompt_tokens_details: details },
       });
-      expect((used?.input ?? 0) + (used?.cacheRead ?? 0) + (used?.cacheWrite ?? 0)).toBe(prompt);
+      const { input = 0, cacheRead = 0, cacheWrite = 0, cacheWrite1h = 0 } = used ?? {};
+      expect(input + cacheRead + cacheWrite + cacheWrite1h).toBe(prompt);
       expect(used?.output).toBe(output);
     }),
   );

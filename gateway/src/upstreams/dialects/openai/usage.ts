@@ -14,14 +14,16 @@ export function readUsage(value: unknown): ChatUsage | undefined {
 
   const promptDetails = objectOf(value["prompt_tokens_details"]);
   const cacheRead = Math.min(cachedIn(value, promptDetails), prompt);
-  const cacheWrite = Math.min(writtenIn(promptDetails), prompt - cacheRead);
+  const lifetimes = lifetimesIn(value, promptDetails);
+  const written = Math.min(writtenIn(value, promptDetails, lifetimes), prompt - cacheRead);
+  const cacheWrite1h = Math.min(count(lifetimes, "ephemeral_1h_input_tokens") ?? 0, written);
   const completionDetails = objectOf(value["completion_tokens_details"]);
   const stated = count(completionDetails, "reasoning_tokens");
   const beside = besideCompletion(value, prompt + completion, stated);
   const reasoning = stated ?? (beside > 0 ? beside : undefined);
   const output = completion + beside;
-  const input = prompt - cacheRead - cacheWrite;
-  const heard = Math.min(count(promptDetails, "audio_tokens") ?? 0, prompt - cacheWrite);
+  const input = prompt - cacheRead - written;
+  const heard = Math.min(count(promptDetails, "audio_tokens") ?? 0, prompt - written);
   const spoken = Math.min(count(completionDetails, "audio_tokens") ?? 0, output);
   // Nobody says how much of what was cached was heard: no more than what is left is taken for it.
   const audio = { input: Math.min(heard, input), cacheRead: Math.max(0, heard - input), output: spoken };
@@ -29,8 +31,8 @@ export function readUsage(value: unknown): ChatUsage | undefined {
     input,
     output,
     cacheRead,
-    cacheWrite,
-    cacheWrite1h: 0,
+    cacheWrite: written - cacheWrite1h,
+    cacheWrite1h,
     reasoning: reasoning === undefined ? undefined : Math.min(reasoning, output),
     ...(heard + spoken > 0 ? { audio } : {}),
   };
@@ -56,9 +58,20 @@ const cachedIn = (usage: JsonObject, details: JsonObject): number =>
   count(usage, "prompt_cache_hit_tokens") ??
   0;
 
-/** Qwen has its own name for it. Either way these tokens are among those of the prompt. */
-const writtenIn = (details: JsonObject): number =>
-  count(details, "cache_write_tokens") ?? count(details, "cache_creation_input_tokens") ?? 0;
+/**
+ * LiteLLM has had several names for it, and Qwen has one of its own. By whichever, these tokens are among those of the
+ * prompt.
+ */
+const writtenIn = (usage: JsonObject, details: JsonObject, lifetimes: JsonObject): number =>
+  count(details, "cache_write_tokens") ??
+  count(details, "cache_creation_tokens") ??
+  count(details, "cache_creation_input_tokens") ??
+  count(usage, "cache_creation_input_tokens") ??
+  (count(lifetimes, "ephemeral_5m_input_tokens") ?? 0) + (count(lifetimes, "ephemeral_1h_input_tokens") ?? 0);
+
+/** How much of what was written is kept for minutes and how much for an hour, as who resells Claude may say. */
+const lifetimesIn = (usage: JsonObject, details: JsonObject): JsonObject =>
+  objectOf(details["cache_creation_token_details"] ?? details["cache_creation"] ?? usage["cache_creation"]);
 
 export function writeUsage(usage: ChatUsage): JsonObject {
   const { reasoning, audio } = usage;
@@ -71,6 +84,7 @@ export function writeUsage(usage: ChatUsage): JsonObject {
     prompt_tokens_details: withoutUndefined({
       cached_tokens: usage.cacheRead,
       cache_write_tokens: cacheWrites === 0 ? undefined : cacheWrites,
+      cache_creation_token_details: usage.cacheWrite1h === 0 ? undefined : writeLifetimes(usage),
       audio_tokens: audio && audio.input + audio.cacheRead,
     }),
     completion_tokens_details:
@@ -79,6 +93,12 @@ export function writeUsage(usage: ChatUsage): JsonObject {
         : withoutUndefined({ reasoning_tokens: reasoning, audio_tokens: audio?.output }),
   });
 }
+
+/** OpenAI has no words for it; these are LiteLLM's, by which a gateway behind this one can charge as this one does. */
+const writeLifetimes = ({ cacheWrite, cacheWrite1h }: ChatUsage): JsonObject => ({
+  ephemeral_5m_input_tokens: cacheWrite,
+  ephemeral_1h_input_tokens: cacheWrite1h,
+});
 
 function count(from: JsonObject, name: string): number | undefined {
   const value = from[name];
