@@ -56,6 +56,13 @@ export const mutants = [
     tests: ["test/models/marks-to-cache.test.ts"],
   },
   {
+    name: "what is thought among words is neither shown nor paid for",
+    file: "gateway/src/upstreams/dialects/openai/answer-members.ts",
+    find: 'textOf(message["reasoning"]) || thoughtsIn(message["content"])',
+    replace: 'textOf(message["reasoning"])',
+    tests: ["test/models/thoughts-among-words.test.ts"],
+  },
+  {
     name: "a redirect is taken for an answer",
     file: "gateway/src/upstreams/http/exchange.ts",
     find: 'if (status >= 300 && status < 400) this.#giveUp("redirect");',

@@ -49,6 +49,20 @@ test.each([
   expect(sentTo(url, told)).toBe(told);
 });
 
+test("what Mistral's models thought among their words goes back to Mistral only, and their words to everybody", () => {
+  const thought = '{"type":"thinking","thinking":[{"type":"text","text":"Hm"}]}';
+  const saying = (content: string): string =>
+    `{"max_tokens":1,"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":${content}}]}`;
+  const told = saying(`[${thought},{"type":"text","text":"So"}]`);
+  for (const url of ["https://api.openai.com/v1", "https://api.groq.com/openai/v1"]) {
+    expect(sentTo(url, told)).toBe(saying('"So"'));
+    expect(sentTo(url, saying(`[${thought}]`))).toBe(saying('""'));
+    const asked = told.replace('"assistant"', '"user"');
+    expect(sentTo(url, asked)).toBe(asked);
+  }
+  expect(sentTo("https://api.mistral.ai/v1", told)).toBe(told);
+});
+
 test("what we carried for Gemini is not sent to another vendor, and its thoughts stay", () => {
   const signature = `,"extra_content":{"google":{"thought_signature":"${marked("gemini", "sig")}"}}`;
   const thought = ',"reasoning_content":"Hm"';

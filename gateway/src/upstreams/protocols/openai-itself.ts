@@ -1,12 +1,16 @@
 import type { Upstream } from "../../operation/upstream.ts";
-import { isOpenAiItself, refusesUnknownMembers } from "../../operation/vendor-addresses.ts";
-import { isJsonObject } from "../../platform/json.ts";
+import { isMistral, isOpenAiItself, refusesUnknownMembers } from "../../operation/vendor-addresses.ts";
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { markStart } from "../dialects/marks.ts";
+import { isThought, textOf } from "../dialects/openai/answer-members.ts";
 import type { ForeignRule } from "../exchanges/without-marked.ts";
 
 /** What is taken out of a caller's own body on its way to this upstream. */
-export const foreignTo = (upstream: Pick<Upstream, "url">): ForeignRule =>
-  isOpenAiItself(upstream) || refusesUnknownMembers(upstream) ? foreignToOpenAi : foreignToOthers;
+export function foreignTo(upstream: Pick<Upstream, "url">): ForeignRule {
+  if (isOpenAiItself(upstream)) return foreignToOpenAi;
+  if (!refusesUnknownMembers(upstream)) return foreignToOthers;
+  return isMistral(upstream) ? foreignToMistral : foreignToOpenAi;
+}
 
 const places = { messages: { tool_calls: {} } };
 
@@ -14,7 +18,7 @@ const places = { messages: { tool_calls: {} } };
  * Other vendors tell their thoughts and sign their calls in members that OpenAI does not know, and it refuses what it does
  * not know, as a few that speak like it do. Other compatible vendors may want them back.
  */
-const foreignToOpenAi: ForeignRule = {
+const foreignToMistral: ForeignRule = {
   words: ['"reasoning_content"', '"extra_content"'],
   places,
   judge: (object) => {
@@ -23,6 +27,20 @@ const foreignToOpenAi: ForeignRule = {
     return isCall && "extra_content" in object ? ["extra_content"] : [];
   },
 };
+
+/** Mistral alone knows thoughts among the parts of what was said: of these, what was said stays. */
+const foreignToOpenAi: ForeignRule = {
+  words: [...foreignToMistral.words, '"thinking"'],
+  places,
+  judge: (object) => {
+    const members = foreignToMistral.judge(object);
+    return members !== "all" && hasThoughts(object) ? [...members, "content"] : members;
+  },
+  instead: ({ content }, member) => (member === "content" ? textOf(content) : undefined),
+};
+
+const hasThoughts = ({ role, content }: JsonObject): boolean =>
+  role === "assistant" && Array.isArray(content) && content.some(isThought);
 
 /** A token that we carried for another vendor is for nobody else. What has no mark may be the vendor's own. */
 const foreignToOthers: ForeignRule = {

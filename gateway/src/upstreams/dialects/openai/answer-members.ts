@@ -15,9 +15,19 @@ export function textOf(value: unknown): string {
     .join("");
 }
 
-/** Thinking has no place in OpenAI's own answers; compatible vendors use either name. */
+/** Thinking has no place in OpenAI's own answers; compatible vendors use either name, and Mistral thinks among what is said. */
 export const thinkingOf = (message: JsonObject): string =>
-  textOf(message["reasoning_content"]) || textOf(message["reasoning"]);
+  textOf(message["reasoning_content"]) || textOf(message["reasoning"]) || thoughtsIn(message["content"]);
+
+/** What is thought in parts of the content, each of which has a list of texts in it. */
+export function thoughtsIn(content: unknown): string {
+  if (!Array.isArray(content)) return "";
+  const parts: readonly unknown[] = content;
+  return parts.map((part) => (isThought(part) ? textOf(part["thinking"]) : "")).join("");
+}
+
+export const isThought = (part: unknown): part is JsonObject =>
+  isJsonObject(part) && part["type"] === "thinking";
 
 /** Images in an answer are not OpenAI's either; routers of other vendors' models send them like this. */
 export function readImages(value: unknown): readonly ImagePart[] {

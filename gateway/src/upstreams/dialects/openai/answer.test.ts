@@ -72,6 +72,15 @@ test("content, thinking, calls and images are read in this order", () => {
   });
 });
 
+test("what Mistral thinks among the parts of its content is read as thinking", () => {
+  const thought = { type: "thinking", thinking: [{ type: "text", text: "h" }, { type: "reference" }, "?"] };
+  const content = [thought, { type: "thinking", thinking: "m" }, { type: "text", text: "c" }];
+  expect(readMessage({ content }).parts).toEqual([
+    { kind: "reasoning", text: "hm" },
+    { kind: "text", text: "c" },
+  ]);
+});
+
 test("a refusal is what was said, and how it ended", () => {
   expect(readMessage({ content: null, refusal: "I will not." })).toMatchObject({
     parts: [{ kind: "text", text: "I will not." }],

@@ -96,6 +96,26 @@ test("thinking ends where text begins, and text where a call begins", () => {
   ]);
 });
 
+test("so does what Mistral thinks among the parts of its content", () => {
+  const thought = (text: string) => ({ type: "thinking", thinking: [{ type: "text", text }] });
+  const events = read(
+    delta({ role: "assistant", content: "" }),
+    delta({ content: [thought("h")] }),
+    delta({ content: [thought("m"), { type: "text", text: "s" }] }),
+    delta({ content: "o" }, "stop"),
+  );
+  expect(events).toEqual([
+    start,
+    { kind: "reasoning", index: 0, text: "h" },
+    { kind: "reasoning", index: 0, text: "m" },
+    ended(0),
+    { kind: "text", index: 1, text: "s" },
+    { kind: "text", index: 1, text: "o" },
+    ended(1),
+    stop("end"),
+  ]);
+});
+
 test("fragments of parallel calls find their call in whatever order they come", () => {
   const events = read(
     delta({ tool_calls: [piece(0, "", { id: "a", name: "f" }), piece(1, "", { id: "b", name: "g" })] }),

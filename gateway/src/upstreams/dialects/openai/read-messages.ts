@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../../platform/json.ts";
+import { isThought, thoughtsIn } from "./answer-members.ts";
 import { checkCallId } from "../call-id.ts";
 import type { ChatMessage, ChatPart, TextPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
@@ -56,17 +57,24 @@ function readAssistant(message: JsonObject, field: string): readonly ChatPart[] 
     if (message[name] === undefined || message[name] === null) continue;
     throw new Inexpressible(`${field}.${name}`, "cannot be translated");
   }
-  const thinking = readText(message["reasoning_content"], `${field}.reasoning_content`) ?? "";
+  const thinking =
+    readText(message["reasoning_content"], `${field}.reasoning_content`) || thoughtsIn(message["content"]);
   const refusal = readText(message["refusal"], `${field}.refusal`) ?? "";
   return [
     ...(thinking === "" ? [] : [{ kind: "reasoning", text: thinking } as const]),
-    ...readTextContent(message["content"], `${field}.content`),
+    ...readTextContent(withoutThoughts(message["content"]), `${field}.content`),
     // Not OpenAI's, but how our own answers show what a model drew.
     ...readContent(message["images"], `${field}.images`),
     ...(refusal === "" ? [] : [{ kind: "text", text: refusal } as const]),
     ...readToolCalls(message["tool_calls"], `${field}.tool_calls`),
   ];
 }
+
+/** The others keep their places, by which they are named. */
+const withoutThoughts = (content: unknown): unknown =>
+  Array.isArray(content)
+    ? content.map((part: unknown) => (isThought(part) ? { type: "text", text: "" } : part))
+    : content;
 
 const readToolResult = (message: JsonObject, field: string): ChatPart => ({
   kind: "tool_result",

@@ -164,6 +164,23 @@ test("a turn with tools is read: thinking, text, calls, and results of either fo
   ] as unknown as typeof messages);
 });
 
+test("what Mistral's models thought comes back from who answers with their words, and from nobody else", () => {
+  const thought = { type: "thinking", thinking: [{ type: "text", text: "hm" }] };
+  const said = { type: "text", text: "so" };
+  expect(readMessages({ role: "assistant", content: [thought, said] }).messages).toEqual([
+    {
+      role: "assistant",
+      parts: [
+        { kind: "reasoning", text: "hm" },
+        { kind: "text", text: "so" },
+      ],
+    },
+  ]);
+  expect(refusedPart(thought)).toBe("messages[0].content[0].type");
+  const unread = [thought, { type: "video" }];
+  expect(refused({ messages: [{ role: "assistant", content: unread }] })).toBe("messages[0].content[1].type");
+});
+
 test("a member that others have no place for is refused by its name, but not a speaker's name or what a model said", () => {
   for (const role of ["system", "developer", "user", "tool"]) {
     const message = { role, content: "x", name: "bob", ...(role === "tool" ? { tool_call_id: "1" } : {}) };
