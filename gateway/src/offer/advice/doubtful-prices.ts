@@ -57,11 +57,15 @@ function withoutCacheWrites({ models, upstreams }: Config): string[] {
   ];
 }
 
-/** Some vendors take up to twice as much for all of a call whose prompt is longer than this. A price here has no steps. */
+/**
+ * Some vendors take up to twice as much for all of a call whose prompt is longer than this, and for Claude Haiku 5.5 five
+ * times as much. A price here has no steps.
+ */
 const steps: readonly (readonly [family: RegExp, tokens: number])[] = [
   [/gpt-(5\.[4-9]|[6-9])/i, 272_000],
   [/gemini-[\w.-]*pro/i, 200_000],
   [/grok-4/i, 200_000],
+  [/claude-haiku-5[-.]5/i, 100_000],
 ];
 
 function withoutSteps({ models }: Config): string[] {
@@ -75,8 +79,8 @@ function withoutSteps({ models }: Config): string[] {
   return told(
     stepped,
     (ids) =>
-      `models: ${ids} may cost more for long prompts, above 200,000 or 272,000 tokens, and a price here has no steps; write ` +
-      "the higher one where the vendor's list has two",
+      `models: ${ids} may cost more for long prompts, above 100,000, 200,000 or 272,000 tokens, and a price here has no ` +
+      "steps; write the higher one where the vendor's list has two",
   );
 }
 
