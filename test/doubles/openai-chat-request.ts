@@ -228,7 +228,7 @@ function checkTools(body: JsonObject): Problem | undefined {
   return isKnown ? undefined : invalid("tool_choice", "the name of a tool");
 }
 
-/** GPT-5.4 thinks only when told to, later ones unless told "none", which Astra cannot be. */
+/** GPT-5.4 thinks only when told to, later ones unless told "none", which Astra and GPT-6.1 Sol cannot be. */
 const checkThinkingBesideTools = ({
   model,
   tools,
@@ -236,7 +236,7 @@ const checkThinkingBesideTools = ({
 }: JsonObject): Problem | undefined => {
   const [, major = 0, minor = 0] = /^gpt-(\d+)(?:\.(\d+))?/.exec(stringOf(model)) ?? [];
   const version = Number(major) + Number(minor) / 10;
-  if (effort === "none" && /-astra/.test(stringOf(model))) {
+  if (effort === "none" && /-astra|^gpt-6\.1-sol/.test(stringOf(model))) {
     return { message: "Unsupported value: 'reasoning_effort' does not support 'none' with this model." };
   }
   const thinks = version > 5.4 ? effort !== "none" : version === 5.4 && effort !== undefined;

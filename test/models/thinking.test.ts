@@ -11,7 +11,7 @@ import { openTestGateway, type TestAccount, type TestGateway } from "../support/
 import { vercelModels } from "../streams/vercel-client.ts";
 import { keys, sentTo } from "../support/model-gateway.ts";
 
-const openaiModels = ["gpt-5.4", "gpt-5.5", "gpt-5.6-terra", "gpt-6-astra", "deepseek-v4"];
+const openaiModels = ["gpt-5.4", "gpt-5.5", "gpt-5.6-terra", "gpt-6-astra", "gpt-6.1-sol", "deepseek-v4"];
 const thoughtful = { reasoning: "Let me think.", text: "Paris" };
 const weather = { id: "toolu_1", name: "get_weather", arguments: "{}" };
 const claudeModels = [
@@ -80,18 +80,28 @@ describe("Claude's agents, who always bring tools and ask for thinking,", () => 
     }
   });
 
-  test("are told that a model calls tools elsewhere only, and nothing is sent", async () => {
-    const sent = openai.requests.length;
-    const response = await gateway.post(account, "/v1/messages", { model: "gpt-6-astra", ...agent });
-    expect(response.status).toBe(400);
-    expect(await response.text()).toContain("/v1/responses");
-    expect(openai.requests).toHaveLength(sent);
-  });
+  test.each(["gpt-6-astra", "gpt-6.1-sol"])(
+    "are told that %s calls tools elsewhere only, and nothing is sent",
+    async (model) => {
+      const sent = openai.requests.length;
+      const response = await gateway.post(account, "/v1/messages", { model, ...agent });
+      expect(response.status).toBe(400);
+      expect(await response.text()).toContain("/v1/responses");
+      expect(openai.requests).toHaveLength(sent);
+    },
+  );
 
   test("have GPT-5.6 think where they bring none", async () => {
     const asked = { thinking: { type: "adaptive" }, output_config: { effort: "high" } };
     await gateway.post(account, "/v1/messages", { model: "gpt-5.6-terra", ...message, ...asked });
     expect(sentTo(openai)["reasoning_effort"]).toBe("high");
+  });
+
+  test("have GPT-5.6 think as much as it can where they ask for that", async () => {
+    const asked = { thinking: { type: "adaptive" }, output_config: { effort: "max" } };
+    const body = { model: "gpt-5.6-terra", ...message, ...asked };
+    expect((await gateway.post(account, "/v1/messages", body)).status).toBe(200);
+    expect(sentTo(openai)["reasoning_effort"]).toBe("max");
   });
 });
 

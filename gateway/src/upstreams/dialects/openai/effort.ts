@@ -102,7 +102,7 @@ type BesideTools = "unsaid" | "none" | "refused";
 
 const knownModels: readonly KnownModel[] = [
   { names: /^gpt-5(-mini|-nano)?(-\d{4}-\d\d-\d\d)?$/, efforts: ["minimal", "low", "medium", "high"] },
-  { names: /^gpt-5\.1(-\d{4}-\d\d-\d\d)?$/, efforts: ["none", "low", "medium", "high"] },
+  { names: /^gpt-5\.1(-mini|-nano)?(-\d{4}-\d\d-\d\d)?$/, efforts: ["none", "low", "medium", "high"] },
   {
     names: /^gpt-5\.[23](-mini|-nano)?(-\d{4}-\d\d-\d\d)?$/,
     efforts: ["none", "low", "medium", "high", "xhigh"],
@@ -113,13 +113,25 @@ const knownModels: readonly KnownModel[] = [
     besideTools: "unsaid",
   },
   {
-    names: /^gpt-(5\.\d+|[6-9](\.\d+)?)(-mini|-nano|-sol|-terra|-luna)?(-\d{4}-\d\d-\d\d)?$/,
+    names: /^gpt-5\.5(-mini|-nano)?(-\d{4}-\d\d-\d\d)?$/,
     efforts: ["none", "low", "medium", "high", "xhigh"],
+    besideTools: "none",
+  },
+  // Nobody is sure that it takes "max" in a chat completion, too.
+  {
+    names: /^gpt-6\.1-sol(-\d{4}-\d\d-\d\d)?$/,
+    efforts: ["low", "medium", "high", "xhigh"],
+    atHome: true,
+    besideTools: "refused",
+  },
+  {
+    names: /^gpt-(5\.\d+|[6-9](\.\d+)?)(-mini|-nano|-sol|-terra|-luna)?(-\d{4}-\d\d-\d\d)?$/,
+    efforts: ["none", "low", "medium", "high", "xhigh", "max"],
     besideTools: "none",
   },
   {
     names: /^gpt-[6-9](\.\d+)?-astra(-\d{4}-\d\d-\d\d)?$/,
-    efforts: ["low", "medium", "high", "xhigh"],
+    efforts: ["low", "medium", "high", "xhigh", "max"],
     besideTools: "refused",
   },
   { names: /^(o1|o[34](-mini)?)(-\d{4}-\d\d-\d\d)?$/, efforts: ["low", "medium", "high"] },
@@ -136,7 +148,8 @@ const knownModels: readonly KnownModel[] = [
   { names: /^grok-4\.5/, efforts: ["low", "medium", "high"], atHome: true },
   { names: /^grok-([23]|4|4\.20|code)(-|$)/, efforts: [], atHome: true },
   {
-    names: /^(mistral-small-(latest|2603)|mistral-medium-(3[-.]5|2604)|magistral-small-latest)$/,
+    names:
+      /^(mistral-small-(latest|2603)|mistral-medium-(3[-.]5|2604)|mistral-large-4([-.]0)?|magistral-small-latest)$/,
     efforts: ["none", "high"],
     atHome: true,
   },

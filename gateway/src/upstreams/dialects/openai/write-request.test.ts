@@ -308,7 +308,13 @@ test("an effort is the nearest that the model takes", () => {
   expect(effortFor("gpt-5", { effort: "minimal" })).toBe("minimal");
   expect(effortFor("gpt-5.1", { effort: "xhigh" })).toBe("high");
   expect(effortFor("gpt-5.1", { effort: "minimal" })).toBe("low");
+  expect(effortFor("gpt-5.1-mini", { effort: "xhigh" })).toBe("high");
   expect(effortFor("gpt-5.2", { effort: "max" })).toBe("xhigh");
+  expect(effortFor("gpt-5.5", { effort: "max" })).toBe("xhigh");
+  for (const model of ["gpt-5.6", "gpt-5.6-sol", "openai/gpt-5.6-luna", "gpt-6-sol", "gpt-6-luna"]) {
+    expect(effortFor(model, { effort: "max" })).toBe("max");
+    expect(effortFor(model, { effort: "xhigh" })).toBe("xhigh");
+  }
   expect(effortFor("openai/o3", { effort: "max" })).toBe("high");
   expect(effortFor("o4-mini", { effort: "minimal" })).toBe("low");
   expect(effortFor("openai/gpt-oss-120b", { effort: "max" })).toBe("high");
@@ -319,6 +325,10 @@ test("an effort is the nearest that the model takes", () => {
   expect(effortFor("grok-4.5", { effort: "minimal" })).toBe("low");
   expect(effortFor("mistral-small-latest", { effort: "medium" })).toBe("high");
   expect(effortFor("mistral-medium-3-5", "off")).toBe("none");
+  for (const model of ["mistral-large-4", "mistral-large-4-0"]) {
+    expect(effortFor(model, { effort: "high" })).toBe("high");
+    expect(effortFor(model, "off")).toBe("none");
+  }
   expect(effortFor("someone-elses", { effort: "max" })).toBe("max");
 });
 
@@ -332,21 +342,33 @@ test("a model that takes tools only while it does not think is not asked to thin
   for (const model of ["gpt-5.4", "gpt-5.4-mini", "openai/gpt-5.4-2026-03-05"]) {
     expect(besideTools(model)).toEqual(untold);
   }
-  for (const model of ["gpt-5.5", "gpt-5.6", "gpt-5.6-terra", "gpt-5.6-luna", "gpt-6-sol", "gpt-6.1-sol"]) {
+  for (const model of [
+    "gpt-5.5",
+    "gpt-5.6",
+    "gpt-5.6-terra",
+    "gpt-5.6-luna",
+    "gpt-6-sol",
+    "gpt-6.1-terra",
+    "openai/gpt-6.1-sol",
+  ]) {
     expect(besideTools(model)).toEqual(told);
     expect(effortFor(model, { effort: "high" })).toBe("high");
   }
-  expect(besideTools("gpt-5.2")).toEqual([undefined, "none", "high", "medium"]);
+  for (const model of ["gpt-5.1", "gpt-5.1-mini", "gpt-5.2"])
+    expect(besideTools(model)).toEqual([undefined, "none", "high", "medium"]);
   expect(besideTools("someone-elses")).toEqual([undefined, undefined, "high", "medium"]);
 });
 
 test("a model that takes tools elsewhere only refuses them by name, and thinks without them", () => {
   const tools = [{ name: "f", description: undefined, parameters: {}, strict: undefined }];
-  expect(() => write({ model: "gpt-6-astra", tools })).toThrow(
-    "tools: this model calls tools in /v1/responses",
-  );
-  expect(effortFor("gpt-6-astra", { effort: "max" })).toBe("xhigh");
-  expect(effortFor("gpt-6-astra", "off")).toBe("low");
+  for (const [model, most] of [
+    ["gpt-6-astra", "max"],
+    ["gpt-6.1-sol", "xhigh"],
+  ] as const) {
+    expect(() => write({ model, tools })).toThrow("tools: this model calls tools in /v1/responses");
+    expect(effortFor(model, { effort: "max" })).toBe(most);
+    expect(effortFor(model, "off")).toBe("low");
+  }
 });
 
 test("a model that chooses by itself is not told how, and other wishes are refused by name", () => {
