@@ -20,7 +20,7 @@ export function thoughtTokensMax(model: ModelFacts, asked: AskedThoughts = {}): 
   return Math.max(0, budget ?? (mayThink ? unaskedOutputTokensMax : 0));
 }
 
-/** "Do not think" is lost where a call is translated, and some models cannot but think. */
+/** Whoever speaks another dialect is told so in its own words, which not all of its models heed, and some cannot but think. */
 const heedsNo = ({ names, protocols }: ModelFacts): boolean =>
   protocols.every((protocol) => protocol === "openai") && !names.some((name) => onlyThinks.test(name));
 

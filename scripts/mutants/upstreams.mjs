@@ -63,6 +63,13 @@ export const mutants = [
     tests: ["test/models/thoughts-among-words.test.ts"],
   },
   {
+    name: "who wants no thinking, and says so in Qwen's word, pays for it",
+    file: "gateway/src/upstreams/dialects/openai/effort.ts",
+    find: 'body["enable_thinking"] === false ? "off" : undefined',
+    replace: "undefined",
+    tests: ["test/models/thinking.test.ts"],
+  },
+  {
     name: "a redirect is taken for an answer",
     file: "gateway/src/upstreams/http/exchange.ts",
     find: 'if (status >= 300 && status < 400) this.#giveUp("redirect");',

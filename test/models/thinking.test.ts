@@ -124,6 +124,23 @@ describe("a caller who wants no thinking", () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   });
 
+  test("may say so in Qwen's word, which other vendors are told in theirs", async () => {
+    for (const [model, vendor] of [
+      ["claude-opus-5", claude],
+      ["gemini-3.6-flash", gemini],
+    ] as const) {
+      const sent = [];
+      for (const wish of [{ enable_thinking: false }, { reasoning_effort: "none" }, {}]) {
+        const body = { model, ...completion, ...wish };
+        expect((await gateway.post(account, "/v1/chat/completions", body)).status).toBe(200);
+        sent.push(sentTo(vendor));
+      }
+      const [byQwensWord, byOpenAis, unsaid] = sent;
+      expect(byQwensWord).toEqual(byOpenAis);
+      expect(byQwensWord).not.toEqual(unsaid);
+    }
+  });
+
   test("up front is answered by models that know nothing between", async () => {
     const body = { model: "gpt-5.6-terra", ...message, thinking: { type: "between_tools" } };
     expect((await gateway.post(account, "/v1/messages", body)).status).toBe(200);

@@ -6,11 +6,12 @@ import { Inexpressible } from "../dialect.ts";
 import { forcesCall } from "../forces-call.ts";
 import { readText } from "./members.ts";
 
-export function readReasoning(value: unknown): Reasoning | undefined {
-  const effort = readText(value, "reasoning_effort");
+export function readReasoning(body: JsonObject): Reasoning | undefined {
+  const effort = readText(body["reasoning_effort"], "reasoning_effort");
   switch (effort) {
     case undefined:
-      return undefined;
+      // Qwen's word for it, which says more than nothing where a model thinks unasked.
+      return body["enable_thinking"] === false ? "off" : undefined;
     case "none":
       return "off";
     case "minimal":

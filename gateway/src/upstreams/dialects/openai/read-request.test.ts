@@ -227,6 +227,14 @@ test("the end user is told by either name", () => {
   expect(read({ safety_identifier: "s" }).endUser).toBe("s");
 });
 
+test("who does not want thinking may say so in Qwen's word, unless an effort is asked for", () => {
+  expect(read({ enable_thinking: false })).toEqual(read({ reasoning_effort: "none" }));
+  expect(read({ enable_thinking: false }).reasoning).toBe("off");
+  expect(read({ enable_thinking: false, reasoning_effort: "low" }).reasoning).toEqual({ effort: "low" });
+  expect(read({ enable_thinking: null }).reasoning).toBeUndefined();
+  expect(refused({ enable_thinking: true })).toBe("enable_thinking");
+});
+
 const asksNothing: readonly JsonObject[] = [
   { n: 1 },
   { n: null, logprobs: false, top_logprobs: 0, logit_bias: {}, audio: null, prediction: null },

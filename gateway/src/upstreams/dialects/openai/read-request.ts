@@ -31,7 +31,7 @@ export function readRequest(
     frequencyPenalty: readNumber(body["frequency_penalty"], "frequency_penalty"),
     presencePenalty: readNumber(body["presence_penalty"], "presence_penalty"),
     output: readOutput(body["response_format"]),
-    reasoning: readReasoning(body["reasoning_effort"]),
+    reasoning: readReasoning(body),
     endUser: readText(body["user"], "user") ?? readText(body["safety_identifier"], "safety_identifier"),
   };
 }
