@@ -48,9 +48,9 @@ const thinksUnasked = ({ model, thinking }: JsonObject): boolean =>
 
 /** Since Claude 4.7, whoever does not ask to see what was thought gets an empty thought, signed. */
 export const omitsThought = ({ model, thinking }: JsonObject): boolean =>
-  /-(4-[78]|5(-\d)?)$/.test(stringOf(model)) &&
-  !/-[34]-5$/.test(stringOf(model)) &&
-  objectOf(thinking)["display"] !== "summarized";
+  isSince47(stringOf(model)) && objectOf(thinking)["display"] !== "summarized";
+
+const isSince47 = (model: string): boolean => /-(4-[78]|5(-\d)?)$/.test(model) && !/-[34]-5$/.test(model);
 
 const cacheMark = { cache_control: fields("type", "ttl") };
 
@@ -113,12 +113,21 @@ function checkNumbers(body: JsonObject): string | undefined {
   if (Number(most) < 0) return "max_tokens: Input should be greater than or equal to 0";
   if (typeof temperature !== "number") return "temperature: Input should be a valid number";
   if (temperature < 0 || temperature > 1) return "temperature: range: 0..1";
+  const told = isSince47(stringOf(body["model"])) ? toldAnyway(body) : undefined;
+  if (told !== undefined) return `\`${told}\` is deprecated for this model.`;
   if (typeof stream !== "boolean") return "stream: Input should be a valid boolean";
   const areStops = Array.isArray(stops) && stops.every((stop) => typeof stop === "string");
   if (!areStops) return "stop_sequences: Input should be a valid list";
   return stops.some((stop) => stop.trim() === "")
     ? "stop_sequences: each stop sequence must contain non-whitespace"
     : undefined;
+}
+
+/** Later models choose for themselves; what comes to the same they take for the sake of older clients. */
+function toldAnyway({ temperature = 1, top_p: topP = 1, top_k: topK }: JsonObject): string | undefined {
+  if (temperature !== 1) return "temperature";
+  if (Number(topP) < 0.99) return "top_p";
+  return topK === undefined ? undefined : "top_k";
 }
 
 const userMax = 256;

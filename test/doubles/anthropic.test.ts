@@ -131,6 +131,19 @@ describe("anthropic", () => {
     expect(vendor.asked).toEqual([]);
   });
 
+  test("lets later models choose their words, and takes what comes to the same", async () => {
+    const vendor = await keep(openAnthropicDouble({ key: "k-1", models: ["claude-x", "claude-opus-5"] }));
+    const url = `${vendor.url}/messages`;
+    const later = { ...ask, model: "claude-opus-5" };
+    for (const member of [{ temperature: 0.5 }, { top_p: 0.9 }, { top_k: 40 }]) {
+      expect((await refusalOf(post(url, { ...later, ...member }, auth))).body).toMatchObject({
+        error: { message: `\`${Object.keys(member)[0]}\` is deprecated for this model.` },
+      });
+      expect((await post(url, { ...ask, ...member }, auth)).status).toBe(200);
+    }
+    expect((await post(url, { ...later, temperature: 1, top_p: 0.99 }, auth)).status).toBe(200);
+  });
+
   test("refuses as Anthropic does, and bills nothing", async () => {
     const vendor = await keep(openAnthropicDouble({ key: "k-1" }));
     const url = `${vendor.url}/messages`;

@@ -148,6 +148,26 @@ describe("a caller who wants no thinking", () => {
   });
 });
 
+describe("a caller who says how a Claude model that chooses by itself shall choose its words", () => {
+  test("is answered where that is what it does anyway", async () => {
+    for (const model of claudeModels) {
+      const body = { model, ...completion, temperature: 1, top_p: 1 };
+      expect((await gateway.post(account, "/v1/chat/completions", body)).status).toBe(200);
+    }
+  });
+
+  test("is else refused by name, and nothing is sent", async () => {
+    const sent = claude.requests.length;
+    for (const model of claudeModels) {
+      const body = { model, ...completion, temperature: 0.2, top_p: 0.9 };
+      const response = await gateway.post(account, "/v1/chat/completions", body);
+      expect(response.status).toBe(400);
+      expect(await response.text()).toContain("temperature: this model takes none but 1");
+    }
+    expect(claude.requests).toHaveLength(sent);
+  });
+});
+
 describe("a caller who demands that a tool is called", () => {
   const tool = { name: "look_up", parameters: { type: "object", properties: {} } };
   const demands = [

@@ -6,6 +6,8 @@ import { isClaudeSince } from "./claude-version.ts";
 export function writeSampling(request: ChatRequest): JsonObject {
   checkSampling(request);
   const { model, topK } = request;
+  if (choosesItself(model)) return checkedAsUntold(request);
+  if ((request.temperature ?? 0) > 1) throw new Inexpressible("temperature", "with this model, at most 1");
   // 1 is what both are where nothing is said, and many clients always send it.
   const topP = request.topP === 1 ? undefined : request.topP;
   const temperature = request.temperature === 1 && topP !== undefined ? undefined : request.temperature;
@@ -15,6 +17,18 @@ export function writeSampling(request: ChatRequest): JsonObject {
   return { temperature, top_p: topP, top_k: topK };
 }
 
+/** Later models choose for themselves, and refuse to be told anything but what comes to the same. */
+const choosesItself = (model: string): boolean => isClaudeSince(model, { major: 4, minor: 7 });
+
+function checkedAsUntold({ temperature = 1, topP = 1, topK }: ChatRequest): JsonObject {
+  if (temperature !== 1) throw new Inexpressible("temperature", "this model takes none but 1");
+  if (topP < topPMin) throw new Inexpressible("top_p", `this model takes none below ${topPMin}`);
+  if (topK !== undefined) throw new Inexpressible("top_k", "this model takes none");
+  return {};
+}
+
+const topPMin = 0.99;
+
 const takesOneOnly = (model: string): boolean => isClaudeSince(model, { major: 4, minor: 1 });
 
 function checkSampling(request: ChatRequest): void {
@@ -22,7 +36,6 @@ function checkSampling(request: ChatRequest): void {
   // A penalty of 0 is none, and some clients always send it.
   if ((request.frequencyPenalty ?? 0) !== 0) throw noPenalty("frequency_penalty");
   if ((request.presencePenalty ?? 0) !== 0) throw noPenalty("presence_penalty");
-  if ((request.temperature ?? 0) > 1) throw new Inexpressible("temperature", "with this model, at most 1");
 }
 
 const noPenalty = (field: string): Inexpressible => new Inexpressible(field, "this model takes no penalties");
