@@ -1,9 +1,10 @@
 // The composition root: it knows which stores and which upstreams there are, and start-server.ts, its other half, which limiter
 // and which listener. What most commands do without is imported where it is needed: it takes longer to load than they to run.
 
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { addressOf, completeAddresses } from "./config/addresses.ts";
+import { isAbsent } from "./config/config-file.ts";
 import type { Config } from "./config/config.ts";
 import { readSettings, usualFileIn, type Settings } from "./config/environment.ts";
 import { loadConfig } from "./config/load-config.ts";
@@ -104,7 +105,7 @@ async function cliParts(settings: Settings): Promise<CliParts> {
     },
     findConfigFile: () => {
       const path = resolve(settings.configFile.path);
-      return { path, isThere: existsSync(path) };
+      return { path, isThere: !isAbsent(path) };
     },
     checkStart: (config, { allowSandboxPublic }) => {
       checkAddress(settings);

@@ -196,6 +196,13 @@ export const mutants = [
     tests: ["test/operator/unfinished-configuration.test.ts"],
   },
   {
+    name: "a configuration that cannot be read counts as none",
+    file: "gateway/src/config/config-file.ts",
+    find: "if (mayBeAbsent && isAbsent(path)) return undefined;",
+    replace: "if (mayBeAbsent) return undefined;",
+    tests: ["test/operator/unreadable-configuration.test.ts"],
+  },
+  {
     name: "the books are kept in memory",
     file: "gateway/src/config/environment.ts",
     find: 'if (path === ":memory:")',

@@ -1,7 +1,7 @@
-import { existsSync } from "node:fs";
 import { ConfigError } from "../platform/config-error.ts";
+import { isAbsent, type ConfigFile } from "./config-file.ts";
 import type { Config } from "./config.ts";
-import { loadConfig, type ConfigFile, type Environment } from "./load-config.ts";
+import { loadConfig, type Environment } from "./load-config.ts";
 
 /**
  * Reads the file at the start and at each reload. The usual file may appear after the start. Once it was there it must be,
@@ -12,7 +12,7 @@ export function createConfigReader({ path, ...file }: ConfigFile, environment: E
   let { mayBeAbsent } = file;
   let maySetNothing = true;
   return () => {
-    mayBeAbsent &&= !existsSync(path);
+    mayBeAbsent &&= isAbsent(path);
     const config = loadConfig({ path, mayBeAbsent }, environment);
     if (config.setsNothing && !maySetNothing) throw new ConfigError(path, [emptied]);
     maySetNothing &&= config.setsNothing;

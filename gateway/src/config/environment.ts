@@ -2,7 +2,8 @@ import { existsSync, statSync } from "node:fs";
 import { isIP } from "node:net";
 import { join } from "node:path";
 import { isLogLevel } from "../platform/log.ts";
-import type { ConfigFile, Environment } from "./load-config.ts";
+import type { ConfigFile } from "./config-file.ts";
+import type { Environment } from "./load-config.ts";
 
 /** What is set outside the configuration file, because it belongs to the machine and not to the offer. */
 export interface Settings {

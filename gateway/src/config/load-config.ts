@@ -1,38 +1,20 @@
-import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { ConfigError, describeIssue } from "../platform/config-error.ts";
-import { codeOf } from "../platform/error-code.ts";
 import { messageOf } from "../platform/error-message.ts";
+import { readConfigFile, type ConfigFile } from "./config-file.ts";
 import { configSchema, type Config } from "./config.ts";
 import { repeatedNames } from "./repeated-names.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface ConfigFile {
-  readonly path: string;
-  /** Without it there are the defaults. */
-  readonly mayBeAbsent: boolean;
-}
-
 /** Reads the file, or the defaults when there is none. */
-export function loadConfig({ path: file, mayBeAbsent }: ConfigFile, environment: Environment): Config {
-  if (!existsSync(file)) {
-    if (mayBeAbsent) return parseConfig("", "the built-in configuration", environment);
-    throw new ConfigError(file, ["there is no such file"]);
-  }
-  const config = parseConfig(readText(file), file, environment);
+export function loadConfig(file: ConfigFile, environment: Environment): Config {
+  const text = readConfigFile(file);
+  if (text === undefined) return parseConfig("", "the built-in configuration", environment);
+  const config = parseConfig(text, file.path, environment);
   // Whoever writes a folder into a file means it from there, wherever the program was started.
-  const folder = dirname(file);
+  const folder = dirname(file.path);
   return { ...config, catalogueFolders: config.catalogueFolders.map((written) => resolve(folder, written)) };
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    const why = codeOf(error) === "EISDIR" ? "it is a folder; name the file in it" : messageOf(error);
-    throw new ConfigError(file, [why]);
-  }
 }
 
 export function parseConfig(text: string, file: string, environment: Environment): Config {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { until } from "../../../test/support/until.ts";
@@ -24,5 +24,15 @@ test("a file that is being written is told of when it has come to rest, once", a
   await until(() => changes > 0);
   await Bun.sleep(300);
   expect(changes).toBe(1);
+  stop();
+});
+
+test("a file that others may read than before is told of: whoever could not may now", async () => {
+  const file = join(folder, "file");
+  writeFileSync(file, "before", { mode: 0o600 });
+  let changes = 0;
+  const stop = watchFile(file, () => changes++, 10);
+  chmodSync(file, 0o644);
+  await until(() => changes === 1);
   stop();
 });
