@@ -49,6 +49,13 @@ export const mutants = [
     tests: ["test/operator/lost-secret.test.ts"],
   },
   {
+    name: "a first start puts its secret in the place of one that was faster",
+    file: "gateway/src/host/installation-secret.ts",
+    find: "    linkSync(draft, file);",
+    replace: "    copyFileSync(draft, file);",
+    tests: ["gateway/src/host/installation-secret.test.ts"],
+  },
+  {
     name: "the beginning of a password is taken for the host of the store",
     file: "gateway/src/config/environment.ts",
     find: 'if (`${pathname}${search}${hash}`.includes("@")) return undefined;',

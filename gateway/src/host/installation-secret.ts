@@ -1,5 +1,19 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { codeOf } from "../platform/error-code.ts";
+import { messageOf } from "../platform/error-message.ts";
 
 /** The secret of this installation: from the environment, or from the data folder; undefined when none was made yet. */
 export function findInstallationSecret(
@@ -20,7 +34,12 @@ export function makeInstallationSecret(
   randomBytes: (count: number) => Uint8Array,
 ): string {
   const file = secretFile(dataFolder);
-  make(file, dataFolder, randomBytes);
+  try {
+    mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+    make(file, (bytes) => Buffer.from(randomBytes(bytes)).toString("hex"));
+  } catch (error) {
+    throw new Error(`${file} cannot be made: ${messageOf(error)}.`, { cause: error });
+  }
   return read(file);
 }
 
@@ -28,20 +47,61 @@ const secretFile = (dataFolder: string): string => join(dataFolder, "secret");
 
 function read(file: string): string {
   const secret = readFileSync(file, "utf8").trim();
-  if (secret === "")
-    throw new Error(`${file} is empty. Restore it from a backup: without it no key can be recognised.`);
+  if (secret === "") {
+    throw new Error(
+      `${file} is empty. Restore it from a backup: without it no key can be recognised. ` +
+        "Where there is no data yet, remove it, and the next start makes one.",
+    );
+  }
   return secret;
 }
 
-function make(file: string, dataFolder: string, randomBytes: (count: number) => Uint8Array): void {
-  mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+/** It is whole before it has its name: whoever meets a full disk, or is killed, must not leave half of one behind. */
+function make(file: string, randomHex: (bytes: number) => string): void {
+  const draft = `${file}.${randomHex(8)}`;
   try {
-    // "wx" fails when another process was faster; its secret is then the one to use.
-    const handle = openSync(file, "wx", 0o600);
-    writeSync(handle, `${Buffer.from(randomBytes(32)).toString("hex")}\n`);
-    fsyncSync(handle);
-    closeSync(handle);
+    const handle = openSync(draft, "wx", 0o600);
+    try {
+      writeFileSync(handle, `${randomHex(32)}\n`);
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+    publish(draft, file);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  syncFolder(dirname(file));
+}
+
+/** When another process was faster, its secret is the one to use. */
+function publish(draft: string, file: string): void {
+  try {
+    linkOrCopy(draft, file);
   } catch (error) {
-    if (!existsSync(file)) throw error;
+    if (codeOf(error) !== "EEXIST") throw error;
+  }
+}
+
+/** Neither replaces what is there. */
+function linkOrCopy(draft: string, file: string): void {
+  try {
+    linkSync(draft, file);
+  } catch (error) {
+    if (!withoutSecondNames.has(codeOf(error))) throw error;
+    copyFileSync(draft, file, constants.COPYFILE_EXCL);
+  }
+}
+
+/** Not every file system lets a file have two names. */
+const withoutSecondNames: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
+
+/** So that a power cut does not take the name, when there is data under the secret. */
+function syncFolder(folder: string): void {
+  const handle = openSync(folder, "r");
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
   }
 }
