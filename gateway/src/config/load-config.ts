@@ -3,6 +3,7 @@ import { ConfigError, describeIssue } from "../platform/config-error.ts";
 import { messageOf } from "../platform/error-message.ts";
 import { readConfigFile, type ConfigFile } from "./config-file.ts";
 import { configSchema, type Config } from "./config.ts";
+import { countReadableLines } from "./readable-lines.ts";
 import { repeatedNames } from "./repeated-names.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -36,25 +37,9 @@ function readYaml(text: string, file: string): unknown {
   }
 }
 
-/** The parser does not say where it stumbled; how many of the first lines it can read alone shows it. */
 function whereToLook(text: string): string {
-  const lines = text.split("\n");
-  if (lines.length > linesSearchedMax) return "";
-  let readable = lines.length - 1;
-  while (readable > 0 && !isYaml(lines.slice(0, readable).join("\n"))) readable--;
-  return `; look from line ${readable + 1} on`;
-}
-
-/** Each line is one more attempt, and the server that reads its configuration again answers nobody meanwhile. */
-const linesSearchedMax = 1_000;
-
-function isYaml(text: string): boolean {
-  try {
-    Bun.YAML.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  const readable = countReadableLines(text);
+  return readable === undefined ? "" : `; look from line ${readable + 1} on`;
 }
 
 /** `${NAME}` stands for an environment variable. It is replaced after parsing, so a value cannot inject YAML. */
