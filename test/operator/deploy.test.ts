@@ -163,6 +163,10 @@ test("neither systemd nor Docker kills the gateway before running calls were giv
   expect(waited * 1000).toBeGreaterThan(patienceUsualMs);
 });
 
+test("a container that the manual starts comes up again after a reboot, which ends the gateway without an error", () => {
+  expect(/docker run -d [^]*? --restart (\S+)/.exec(textOf("README.md"))?.[1]).toBe("unless-stopped");
+});
+
 test("in the image the program owns every folder that the manual puts a volume or a backup into", () => {
   const image = textOf("Dockerfile");
   const owned = (/^RUN install -d -m 700 -o node -g node (.*)$/m.exec(image)?.[1] ?? "").split(" ");
