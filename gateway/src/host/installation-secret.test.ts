@@ -1,6 +1,15 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemBytes } from "../platform/chance.ts";
@@ -56,10 +65,37 @@ test("a secret that is empty is told with both ways out, and is not replaced", (
   expect(readFileSync(join(folder, "secret"), "utf8")).toBe("\n");
 });
 
-const canMount = process.platform === "linux" && process.getuid?.() === 0;
+const isRoot = process.platform === "linux" && process.getuid?.() === 0;
+
+test.skipIf(!isRoot)("what root makes in the service's folder is the service's (needs root)", () => {
+  chownSync(folder, 65_532, 65_531);
+  makeInstallationSecret(folder, systemBytes);
+  const { uid, gid, mode } = statSync(join(folder, "secret"));
+  expect([uid, gid, mode & 0o777]).toEqual([65_532, 65_531, 0o600]);
+});
+
+test.skipIf(!isRoot || Bun.which("setpriv") === null)(
+  "one that this user may not read, or in a folder that is closed, is told as such (needs root)",
+  async () => {
+    const program = `import { findInstallationSecret } from ${JSON.stringify(join(import.meta.dir, "installation-secret.ts"))};
+      try { findInstallationSecret(undefined, process.argv[1]); } catch (error) { console.log(error.message); }`;
+    // Without these rights root reads what belongs to others only where they allow it.
+    const bound = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"];
+    const file = join(folder, "secret");
+    makeInstallationSecret(folder, systemBytes);
+    for (const closed of [file, folder]) {
+      chownSync(closed, 65_532, 65_531);
+      const child = Bun.spawn([...bound, process.execPath, "-e", program, folder], { stderr: "inherit" });
+      expect(await new Response(child.stdout).text()).toBe(
+        `${file} cannot be read by this user. Run this as the user who owns the data.\n`,
+      );
+      chownSync(closed, 0, 0);
+    }
+  },
+);
 
 // A newcomer without root sees this skipped by name; CI has root and fails without it.
-test.skipIf(!canMount && process.env["CI"] === undefined)(
+test.skipIf(!isRoot && process.env["CI"] === undefined)(
   "a first start on a full disk says so and leaves nothing that keeps the next one from starting (needs root)",
   () => {
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", folder]);

@@ -2,7 +2,6 @@ import {
   closeSync,
   constants,
   copyFileSync,
-  existsSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -14,6 +13,8 @@ import {
 import { dirname, join } from "node:path";
 import { codeOf } from "../platform/error-code.ts";
 import { messageOf } from "../platform/error-message.ts";
+import { giveToOwnerOf } from "../platform/give-to-owner.ts";
+import { isThere, namingForbidden } from "../platform/is-there.ts";
 
 /** The secret of this installation: from the environment, or from the data folder; undefined when none was made yet. */
 export function findInstallationSecret(
@@ -25,7 +26,7 @@ export function findInstallationSecret(
     return fromEnvironment;
   }
   const file = secretFile(dataFolder);
-  return existsSync(file) ? read(file) : undefined;
+  return isThere(file) ? read(file) : undefined;
 }
 
 /** Made once in the data folder, for its owner's eyes only. */
@@ -46,7 +47,7 @@ export function makeInstallationSecret(
 const secretFile = (dataFolder: string): string => join(dataFolder, "secret");
 
 function read(file: string): string {
-  const secret = readFileSync(file, "utf8").trim();
+  const secret = namingForbidden(file, () => readFileSync(file, "utf8")).trim();
   if (secret === "") {
     throw new Error(
       `${file} is empty. Restore it from a backup: without it no key can be recognised. ` +
@@ -67,6 +68,7 @@ function make(file: string, randomHex: (bytes: number) => string): void {
     } finally {
       closeSync(handle);
     }
+    giveToOwnerOf(dirname(file), draft);
     publish(draft, file);
   } finally {
     rmSync(draft, { force: true });

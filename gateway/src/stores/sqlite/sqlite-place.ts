@@ -4,7 +4,7 @@ import { backUp, restore } from "./file/backup.ts";
 import { checkWritable } from "./file/check-writable.ts";
 import { backUpInto } from "./file/kept-backups.ts";
 import { namingDamage } from "./file/database.ts";
-import { isThere } from "./file/is-there.ts";
+import { isThere } from "../../platform/is-there.ts";
 import { lookAtFile } from "./file/look-at-file.ts";
 import { realPathOf } from "./file/real-path.ts";
 import { takeServerLock, type ServerLock } from "./file/server-lock.ts";

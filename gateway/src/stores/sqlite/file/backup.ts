@@ -15,7 +15,8 @@ import { schemaVersion, versionOf } from "../schema/migrate.ts";
 import { namingFile } from "./database.ts";
 import { findSecret } from "../installation-rows.ts";
 import { checkNotMoved, readMovedMark } from "./moved-mark.ts";
-import { giveToOwnerOf, makePrivate } from "./private-files.ts";
+import { giveToOwnerOf } from "../../../platform/give-to-owner.ts";
+import { makePrivate } from "./private-files.ts";
 
 /**
  * Writes a complete copy of one moment of the data; a server may go on serving meanwhile. What an earlier version wrote is

@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { giveToOwnerOf } from "../../../platform/give-to-owner.ts";
 
 /**
  * Room kept for the end of running calls. When the disk is full the ballast is thrown overboard: no new call
@@ -47,6 +48,7 @@ function fill(path: string): boolean {
     rmSync(path, { force: true });
     if (freeBytesIn(dirname(path)) < freeBytesMin) return false;
     const file = openSync(path, "wx", 0o600);
+    giveToOwnerOf(dirname(path), path);
     try {
       const zeros = Buffer.alloc(1024 * 1024);
       // The last write that finds any room takes what there is, and says how much that was.

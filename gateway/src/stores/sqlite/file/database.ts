@@ -1,5 +1,7 @@
 import { Database, SQLiteError } from "bun:sqlite";
+import { existsSync } from "node:fs";
 import { dirname } from "node:path";
+import { giveToOwnerOf } from "../../../platform/give-to-owner.ts";
 import type { OpeningEvents } from "../../data-place.ts";
 import { isBusy } from "./failures.ts";
 import { isOfEarlierVersion, migrate, versionOf } from "../schema/migrate.ts";
@@ -23,7 +25,10 @@ export function openDatabase(path: string, opening: Opening = {}): Database {
 
 function prepare(path: string, opening: Opening): Database {
   const options = { create: true, readwrite: true, strict: true, safeIntegers: true } as const;
+  const isNew = !existsSync(path);
   const db = makePrivate(() => new Database(path, options));
+  // SQLite gives the log and its index the owner of the file.
+  if (isNew) giveToOwnerOf(dirname(path), path);
   db.run(`PRAGMA busy_timeout = ${openingTimeoutMs}`);
   useWriteAheadLog(db);
   db.run("PRAGMA synchronous = FULL");

@@ -4,7 +4,7 @@ import { checkData, type OpeningEvents } from "../../data-place.ts";
 import type { OldBooks, TableRows } from "../../move-books.ts";
 import { openDatabase } from "./database.ts";
 import { findSecret } from "../installation-rows.ts";
-import { isThere } from "./is-there.ts";
+import { isThere } from "../../../platform/is-there.ts";
 import { closeForMove, markArrived, readMovedMark, reopen } from "./moved-mark.ts";
 import { realPathOf } from "./real-path.ts";
 import { takeServerLock } from "./server-lock.ts";

@@ -132,3 +132,25 @@ test.skipIf(process.platform !== "linux" || process.getuid?.() !== 0)(
     for (const file of [path, `${path}.lock`]) expect(ownerOf(file)).toEqual([65_532, 65_531]);
   },
 );
+
+test.skipIf(process.platform !== "linux" || process.getuid?.() !== 0)(
+  "what root makes first in the service's folder is the service's, to the last file (needs root)",
+  async () => {
+    mkdirSync(data);
+    chownSync(data, 65_532, 65_531);
+    const lock = takeServerLock(`${path}.lock`);
+    const store = openSqliteStore({ path, ballastPath: `${path}.ballast` });
+    await store.accounts.create({ ...account, nowMs: 1 });
+    const owners = readdirSync(data).map((name) => {
+      const { uid, gid } = statSync(join(data, name));
+      return `${name} ${uid} ${gid}`;
+    });
+    expect(owners.toSorted()).toEqual(
+      ["", "-shm", "-wal", ".ballast", ".lock", ".lock-journal"].map(
+        (suffix) => `tollgate.db${suffix} 65532 65531`,
+      ),
+    );
+    await store.close();
+    lock?.release();
+  },
+);

@@ -1,6 +1,6 @@
 // Whoever can read the data reads the hashes of keys, and what everybody did and paid: only its owner can.
 
-import { chmodSync, lchownSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs";
 
 /** Runs what makes files, so that others can read none of them, not even while they are made. */
 export function makePrivate<Made>(make: () => Made): Made {
@@ -23,14 +23,6 @@ export function openPrivateFolder(folder: string): void {
 /** Closes files that were made before to others. Missing ones are passed over. */
 export function closeFiles(files: readonly string[]): void {
   for (const file of files) unlessForbidden(() => closeToOthers(file));
-}
-
-/** What root makes among somebody else's data is theirs: a server that runs as its owner could not open it. */
-export function giveToOwnerOf(place: string, file: string): void {
-  if (process.geteuid?.() !== 0) return;
-  const { uid, gid } = statSync(place);
-  // The name is asked and not what it may lead to: the folder's owner could have put anything behind it.
-  unlessForbidden(() => lchownSync(file, uid, gid));
 }
 
 /** Nobody may be shut out of a folder that others use too, such as the one for temporary files. */

@@ -2,7 +2,8 @@ import { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { isBusy } from "./failures.ts";
-import { giveToOwnerOf, makePrivate, openPrivateFolder } from "./private-files.ts";
+import { makePrivate, openPrivateFolder } from "./private-files.ts";
+import { giveToOwnerOf } from "../../../platform/give-to-owner.ts";
 import { messageOf } from "../../../platform/error-message.ts";
 
 /** Held by the one server of a data folder. The operating system gives it back when the process dies, however it dies. */
