@@ -13,6 +13,7 @@ import type { CliParts } from "./doors/cli/cli-parts.ts";
 import { runCommand, tellFailure } from "./doors/cli/run-command.ts";
 import {
   checkAddress,
+  checkFirstSecret,
   checkSecret,
   claimed,
   findFingerprint,
@@ -112,7 +113,12 @@ async function cliParts(settings: Settings): Promise<CliParts> {
       checkPublic(config, { settings, allowSandboxPublic });
     },
     dataName: data.name,
-    lookAtData: () => withoutPasswords(settings, data.look),
+    lookAtData: () =>
+      withoutPasswords(settings, async () => {
+        const seen = await data.look();
+        if (seen === undefined) checkFirstSecret(settings);
+        return seen;
+      }),
     explain: data.explain,
     findFingerprint: () => {
       checkSecret(settings);
@@ -195,7 +201,8 @@ async function withBothBooks<Result>(
   if (store.kind !== "postgres")
     throw new Error("Set TOLLGATE_STORE to the Postgres database that the books are to move to.");
   const place = await dataPlaceOf(settings);
-  const { fingerprint } = await loadSecrets(settings, place);
+  // There is data already: the books that come, whose secret is compared with this one.
+  const { fingerprint } = await loadSecrets(settings, { ...place, hasData: async () => true });
   const { wallMs, monotonicMs } = systemClock;
   const old = await openOldBooks(file ?? usualFileIn(settings.dataFolder), { wallMs, onBroughtForward });
   try {

@@ -49,6 +49,20 @@ export const mutants = [
     tests: ["test/operator/lost-secret.test.ts"],
   },
   {
+    name: "data that was written under a secret with a line break is refused with it",
+    file: "gateway/src/host/installation.ts",
+    find: "if (hasSpaceAround(settings) && !(await data.hasData())) throw",
+    replace: "if (hasSpaceAround(settings)) throw",
+    tests: ["test/operator/secret-with-line-break.test.ts"],
+  },
+  {
+    name: "data is begun under a secret with a line break that nobody sees",
+    file: "gateway/src/host/installation.ts",
+    find: "if (hasSpaceAround(settings) && !(await data.hasData())) throw new Error(spaceAround);",
+    replace: "",
+    tests: ["test/operator/secret-with-line-break.test.ts"],
+  },
+  {
     name: "a first start puts its secret in the place of one that was faster",
     file: "gateway/src/host/installation-secret.ts",
     find: "    linkSync(draft, file);",

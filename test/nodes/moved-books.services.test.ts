@@ -6,6 +6,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Balance } from "../../client/src/operations.ts";
+import { createSecrets } from "../../gateway/src/keys/secrets.ts";
+import { openSqliteStore } from "../../gateway/src/stores/sqlite/sqlite-store.ts";
 import { migrate, schemaVersion } from "../../gateway/src/stores/sqlite/schema/migrate.ts";
 import { openGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
 import { runTollgate, type Ran } from "../support/run-tollgate.ts";
@@ -116,6 +118,32 @@ test("a file of an earlier version is brought forward before it moves, and that 
     0,
     `the data was brought forward from schema ${schemaVersion - 1} to ${schemaVersion}.\n`,
   ]);
+}, 30_000);
+
+test("books that were written under a secret with a line break at its end move with it alone, and go on under it", async () => {
+  const mounted = "of an installation with a mounted secret\n";
+  const old = mkdtempSync(join(folder, "mounted-"));
+  const store = openSqliteStore({ path: join(old, "tollgate.db") });
+  await store.claimSecret(createSecrets(mounted).fingerprint);
+  await store.close();
+  const elsewhere = await openTestDatabase();
+  const run = (word: readonly string[], secret: string): Promise<Ran> =>
+    runTollgate(word, {
+      folder: old,
+      environment: {
+        TOLLGATE_DATA: old,
+        TOLLGATE_STORE: elsewhere.url,
+        TOLLGATE_SECRET: secret,
+        TOLLGATE_BASE_URL: "https://tollgate.example",
+      },
+    });
+  try {
+    expect((await run(["move"], mounted.trim())).errors).toContain("Is there a line break at its end?");
+    expect(await run(["move"], mounted)).toMatchObject({ code: 0, errors: "" });
+    expect(await run(["account", "list"], mounted)).toMatchObject({ code: 0, errors: "" });
+  } finally {
+    await elsewhere.drop();
+  }
 }, 30_000);
 
 interface Told {

@@ -82,6 +82,21 @@ test("a base address with a path is refused by name: neither calls nor agents wo
   expect(agents.mcpUrl).toBe("https://agents.example.com/mcp");
 });
 
+test.each(["token\n", " token", "to\u0007ken"])(
+  "an operator's token %j, which no header can carry, is refused",
+  (token) => {
+    const read = () => readSettings({ TOLLGATE_OPERATOR_TOKEN: token }, "/nowhere");
+    expect(read).toThrow(
+      "TOLLGATE_OPERATOR_TOKEN has characters that cannot be sent; is there a line break at its end? Take it away.",
+    );
+  },
+);
+
+test("an operator's token may be any words", () => {
+  const token = "the operator's\town token";
+  expect(readSettings({ TOLLGATE_OPERATOR_TOKEN: token }, "/nowhere").operatorToken).toBe(token);
+});
+
 test("a data folder that is a file is refused by name", () => {
   expect(() => readSettings({ TOLLGATE_DATA: import.meta.path }, "/nowhere")).toThrow(
     `TOLLGATE_DATA must be a folder, and ${import.meta.path} is none.`,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { isLogLevel } from "../platform/log.ts";
 import type { ConfigFile } from "./config-file.ts";
 import type { Environment } from "./load-config.ts";
+import { unsendable } from "./upstream-request.ts";
 
 /** What is set outside the configuration file, because it belongs to the machine and not to the offer. */
 export interface Settings {
@@ -57,7 +58,7 @@ export function readSettings(given: Environment, folder: string): Settings {
     store: readStore(environment["TOLLGATE_STORE"], dataFolder),
     limits: readLimits(environment["TOLLGATE_LIMITS"]),
     secret: environment["TOLLGATE_SECRET"],
-    operatorToken: environment["TOLLGATE_OPERATOR_TOKEN"],
+    operatorToken: readToken(environment["TOLLGATE_OPERATOR_TOKEN"]),
     stopDelayMs: readStopDelay(environment["TOLLGATE_STOP_DELAY_SECONDS"]),
     logLevel,
   };
@@ -105,6 +106,13 @@ function readPort(written: string | undefined): number {
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new Error("PORT must be a number from 0 to 65535.");
   return port;
+}
+
+/** With white space around it, or what no header can carry, nobody could ever present it. */
+function readToken(written: string | undefined): string | undefined {
+  if (written !== written?.trim() || /[^\P{Cc}\t]/u.test(written ?? ""))
+    throw new Error(`TOLLGATE_OPERATOR_TOKEN ${unsendable}.`);
+  return written;
 }
 
 function readStopDelay(written: string | undefined): number {

@@ -7,7 +7,8 @@ import { addressSecrets } from "./address-secrets.ts";
 import { lookLikeSecrets } from "./look-like-secrets.ts";
 
 /** Mounted secrets tend to end in a line break, with which no request can be written and every vendor seems unreachable. */
-const unsendable = "has characters that cannot be sent; is there a line break at its end? Take it away";
+export const unsendable =
+  "has characters that cannot be sent; is there a line break at its end? Take it away";
 
 const value = z
   .string("expected a text; put it in quotes")

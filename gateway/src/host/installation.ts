@@ -1,6 +1,6 @@
 // What makes an installation one: its secret, the data that was written under it, and what several nodes must share.
 
-import { lacksItsSecret, type SeenData } from "../store/seen-data.ts";
+import { bringItsSecret, lacksItsSecret, type SeenData } from "../store/seen-data.ts";
 import type { Store } from "../store/store.ts";
 import type { Settings } from "../config/environment.ts";
 import { createSecrets, type Secrets } from "../keys/secrets.ts";
@@ -12,12 +12,10 @@ import { findInstallationSecret, makeInstallationSecret } from "./installation-s
  * The secrets that follow from the one that is there. Where nothing was written under any yet, one is made; not beside data
  * that needs another, where it would be kept and backed up as if it were the right one.
  */
-export async function loadSecrets(
-  settings: Settings,
-  data: { readonly name: string; readonly look: () => Promise<SeenData | undefined> },
-): Promise<Secrets> {
+export async function loadSecrets(settings: Settings, data: Data): Promise<Secrets> {
   checkSecret(settings);
   const { secret, dataFolder } = settings;
+  if (hasSpaceAround(settings) && !(await data.hasData())) throw new Error(spaceAround);
   const find = (): string | undefined => findInstallationSecret(secret, dataFolder);
   const found = find();
   if (found !== undefined) return createSecrets(found);
@@ -28,6 +26,26 @@ export async function loadSecrets(
   if (made === undefined) throw new Error(lacksItsSecret(data.name));
   return createSecrets(made);
 }
+
+interface Data {
+  readonly name: string;
+  readonly hasData: () => Promise<boolean>;
+  readonly look: () => Promise<SeenData | undefined>;
+}
+
+/**
+ * Refuses a secret under which no data should be begun: a mounted file ends in a line break that nobody sees, and without
+ * it no key would be recognised. What was written under such a one goes on under it.
+ */
+export function checkFirstSecret(settings: Settings): void {
+  if (hasSpaceAround(settings)) throw new Error(spaceAround);
+}
+
+const hasSpaceAround = ({ secret }: Settings): boolean => secret !== secret?.trim();
+
+const spaceAround =
+  "TOLLGATE_SECRET begins or ends with a space or a line break; is there one at its end? Take it away before there is " +
+  "data under it.";
 
 /** Several nodes must recognise a key by the same secret, so none makes one of its own. */
 export function checkSecret({ store, secret }: Settings): void {
@@ -60,9 +78,7 @@ export function findFingerprint({ secret, dataFolder }: Settings): string | unde
 export async function claimed(store: Store, secrets: Secrets): Promise<Store> {
   if (await store.claimSecret(secrets.fingerprint)) return store;
   await store.close();
-  throw new Error(
-    "The data was written under another secret. Set TOLLGATE_SECRET, or put the old data/secret back.",
-  );
+  throw new Error(`The data was written under another secret. ${bringItsSecret}`);
 }
 
 /** A server, or a proxy in front of it, may repeat the password that it does not take. */

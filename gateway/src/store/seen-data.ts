@@ -10,3 +10,7 @@ export interface SeenData {
 /** Said where the data has a fingerprint, and the installation no secret. */
 export const lacksItsSecret = (name: string): string =>
   `The data at ${name} belongs to a secret that is not here. Set TOLLGATE_SECRET to it, or put its data/secret back.`;
+
+/** What to do about data that was written under another secret. */
+export const bringItsSecret =
+  "Set TOLLGATE_SECRET (is there a line break at its end?), or put the old data/secret back.";

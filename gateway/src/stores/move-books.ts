@@ -102,7 +102,7 @@ function checkSecret(old: OldBooks, fresh: NewBooks): void {
   if (old.fingerprint === undefined || old.fingerprint === fresh.fingerprint) return;
   throw new Error(
     `TOLLGATE_SECRET is not the secret of ${old.name}. Set it to what stands in the file "secret" beside it, ` +
-      "or to what it was for the server that wrote there.",
+      "or to what it was for the server that wrote there. Is there a line break at its end?",
   );
 }
 

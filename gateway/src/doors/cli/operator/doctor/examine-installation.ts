@@ -1,4 +1,4 @@
-import { lacksItsSecret, type SeenData } from "../../../../store/seen-data.ts";
+import { bringItsSecret, lacksItsSecret, type SeenData } from "../../../../store/seen-data.ts";
 import type { Config } from "../../../../config/config.ts";
 import type { CliParts, ServeFlags } from "../../cli-parts.ts";
 import { messageOf } from "../../../../platform/error-message.ts";
@@ -46,9 +46,7 @@ function judgeData(name: string, data: SeenData | undefined, fingerprint: string
   const { schema, schemaKnown, fingerprint: claimedBy } = data;
   if (claimedBy !== undefined && fingerprint === undefined) throw new Error(lacksItsSecret(name));
   if (claimedBy !== undefined && claimedBy !== fingerprint) {
-    throw new Error(
-      `The data at ${name} was written under another secret. Set TOLLGATE_SECRET, or put the old data/secret back.`,
-    );
+    throw new Error(`The data at ${name} was written under another secret. ${bringItsSecret}`);
   }
   const secret = claimedBy === undefined ? "" : ", and the secret is the one it was written under";
   const outlook = schema < schemaKnown ? `, which the next start brings forward to ${schemaKnown}` : "";
