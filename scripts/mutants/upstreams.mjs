@@ -591,4 +591,11 @@ export const mutants = [
     replace: "",
     tests: ["test/streams/whole-answers-for-streams.test.ts"],
   },
+  {
+    name: "each reference to a list in a tool's schema walks through all of it again",
+    file: "gateway/src/upstreams/dialects/anthropic/strict-limits.ts",
+    find: "      seen.add(at);\n",
+    replace: "",
+    tests: ["gateway/src/upstreams/dialects/anthropic/tools.test.ts"],
+  },
 ];

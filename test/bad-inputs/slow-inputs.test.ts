@@ -33,6 +33,23 @@ const user = (content: unknown): object => ({ role: "user", content });
 const repeat = <Item>(count: number, item: (at: number) => Item): readonly Item[] =>
   Array.from({ length: count }, (_, at) => item(at));
 
+const closed = (more: object): object => ({
+  type: "object",
+  properties: {},
+  additionalProperties: false,
+  ...more,
+});
+const refersToList = (count: number): object =>
+  closed({ anyOf: repeat(count, () => ({ $ref: "#/$defs/a" })), $defs: { a: repeat(count, () => ({})) } });
+const chain = (count: number): object =>
+  closed({
+    properties: { a: { $ref: "#/$defs/a0" } },
+    $defs: Object.fromEntries(repeat(count, (at) => [`a${at}`, { $ref: `#/$defs/a${at + 1}` }])),
+  });
+const strictTool = (parameters: object): object => ({
+  tools: [{ type: "function", function: { name: "f", strict: true, parameters } }],
+});
+
 const openai: Readonly<Record<string, Hostile>> = {
   "colons behind a long string, which is no JSON": {
     count: 20_000,
@@ -120,6 +137,14 @@ const openai: Readonly<Record<string, Hostile>> = {
         },
       }),
   },
+  "references to a list in the schema of a tool": {
+    count: 3000,
+    body: (model, count) => conversation(model, [user("a")], strictTool(refersToList(count))),
+  },
+  "a chain of references in the schema of a tool": {
+    count: 8000,
+    body: (model, count) => conversation(model, [user("a")], strictTool(chain(count))),
+  },
   "a long name of a model": {
     count: 100_000,
     body: (model, count) => conversation(`claude-${model}-`.repeat(count), [user("a")]),
@@ -167,6 +192,14 @@ const gemini: Readonly<Record<string, Hostile>> = {
         ...repeat(count, () => ({ role: "model", parts: [{ text: "a" }] })),
         { role: "user", parts: [{ text: "a" }] },
       ],
+    }),
+  },
+  "references to a list in the schema of a function": {
+    count: 3000,
+    body: (_model, count) => ({
+      contents: [{ role: "user", parts: [{ text: "a" }] }],
+      tools: [{ functionDeclarations: [{ name: "f", parametersJsonSchema: refersToList(count) }] }],
+      toolConfig: { functionCallingConfig: { mode: "VALIDATED" } },
     }),
   },
   "calls without ids, answered in the opposite order": {

@@ -40,20 +40,39 @@ const isUnion = (schema: unknown): boolean =>
   isJsonObject(schema) &&
   (Array.isArray(schema["type"]) || Array.isArray(schema["anyOf"]) || Array.isArray(schema["oneOf"]));
 
-/** Whether it can be followed from reference to reference back to where it began. */
+/**
+ * Whether it can be followed from reference to reference back to where it began. Callers write as many references as a request
+ * holds, to lists as well as objects: each of those is looked into once, and a chain of references, however long, needs no
+ * stack but the list of what is ahead.
+ */
 function refersToItself(root: JsonObject): boolean {
-  const followed = new Set<unknown>();
-  const reaches = (schema: unknown, above: readonly unknown[]): boolean => {
-    if (Array.isArray(schema)) return schema.some((each) => reaches(each, above));
-    if (!isJsonObject(schema)) return false;
-    if (above.includes(schema)) return true;
-    if (followed.has(schema)) return false;
-    followed.add(schema);
-    const target = typeof schema["$ref"] === "string" ? targetOf(root, schema["$ref"]) : undefined;
-    return reaches([...insideOf(schema), target], [...above, schema]);
-  };
-  return reaches(root, []);
+  const seen = new Set<unknown>();
+  const above = new Set<unknown>();
+  const ahead: { readonly at: unknown; readonly isDone: boolean }[] = [{ at: root, isDone: false }];
+  for (let step = ahead.pop(); step !== undefined; step = ahead.pop()) {
+    const { at, isDone } = step;
+    if (isDone) above.delete(at);
+    else if (above.has(at)) return true;
+    else if (!seen.has(at)) {
+      seen.add(at);
+      above.add(at);
+      // Done when all that is reached from it is.
+      ahead.push({ at, isDone: true });
+      for (const inner of reachedFrom(at, root)) ahead.push({ at: inner, isDone: false });
+    }
+  }
+  return false;
 }
+
+function reachedFrom(at: unknown, root: JsonObject): readonly unknown[] {
+  if (!isJsonObject(at)) return Array.isArray(at) ? at.filter(isWalked) : [];
+  const reference = at["$ref"];
+  const target = typeof reference === "string" ? targetOf(root, reference) : undefined;
+  return [...insideOf(at), target].filter(isWalked);
+}
+
+/** An object or a list. Two of any other value are the same to a set, so it would be taken for what is above it. */
+const isWalked = (value: unknown): boolean => typeof value === "object" && value !== null;
 
 function targetOf(root: JsonObject, reference: string): unknown {
   let at: unknown = root;

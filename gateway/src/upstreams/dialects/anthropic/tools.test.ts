@@ -79,20 +79,48 @@ test("more than Anthropic holds a model to in one request is offered without the
   expect(strictOnes([strictTool("f", named(17, either), all)])).toBe(0);
 });
 
+const toolWithDefs = (defs: object, properties: object) => ({
+  name: "f",
+  description: undefined,
+  parameters: { type: "object", properties, required: Object.keys(properties), $defs: defs },
+  strict: true,
+});
+const isStrict = (offered: ReturnType<typeof toolWithDefs>): unknown =>
+  (write({ tools: [offered] })["tools"] as readonly { strict?: boolean }[])[0]?.strict;
+
 test("a schema that refers to itself is offered without the promise; one that is referred to twice keeps it", () => {
   const node = { type: "object", properties: { next: { $ref: "#/$defs/node" } }, required: ["next"] };
   const leaf = { type: "object", properties: { a: { type: "string" } }, required: ["a"] };
-  const tool = (defs: object, properties: object) => ({
-    name: "f",
-    description: undefined,
-    parameters: { type: "object", properties, required: Object.keys(properties), $defs: defs },
-    strict: true,
-  });
-  const isStrict = (offered: ReturnType<typeof tool>): unknown =>
-    (write({ tools: [offered] })["tools"] as readonly { strict?: boolean }[])[0]?.strict;
-  expect(isStrict(tool({ node }, { a: { $ref: "#/$defs/node" } }))).toBeUndefined();
-  expect(isStrict(tool({}, { a: { $ref: "#" } }))).toBeUndefined();
-  expect(isStrict(tool({ leaf }, { a: { $ref: "#/$defs/leaf" }, b: { $ref: "#/$defs/leaf" } }))).toBe(true);
+  const either = [{ type: "string" }, { $ref: "#/$defs/either" }];
+  expect(isStrict(toolWithDefs({ node }, { a: { $ref: "#/$defs/node" } }))).toBeUndefined();
+  expect(isStrict(toolWithDefs({ either }, { a: { $ref: "#/$defs/either" } }))).toBeUndefined();
+  expect(isStrict(toolWithDefs({}, { a: { $ref: "#" } }))).toBeUndefined();
+  const twice = { a: { $ref: "#/$defs/leaf" }, b: { $ref: "#/$defs/leaf" } };
+  expect(isStrict(toolWithDefs({ leaf }, twice))).toBe(true);
+});
+
+test("a list in a schema is looked into no more often where more references lead to it", () => {
+  const looksFor = (references: number): number => {
+    let looks = 0;
+    const get = (list: object, name: PropertyKey): unknown => {
+      if (name === "0") looks++;
+      return Reflect.get(list, name);
+    };
+    const list = new Proxy([{ type: "string" }], { get });
+    const anyOf = Array.from({ length: references }, () => ({ $ref: "#/$defs/list" }));
+    expect(isStrict(toolWithDefs({ list }, { a: { anyOf } }))).toBe(true);
+    return looks;
+  };
+  expect(looksFor(100)).toBe(looksFor(1));
+});
+
+test("a chain of as many references as a body holds is followed to its end", () => {
+  const length = 40_000;
+  const link = (at: number) => [`a${at}`, { $ref: `#/$defs/a${at + 1}` }] as const;
+  const chain = Object.fromEntries(Array.from({ length }, (_, at) => link(at)));
+  const first = { a: { $ref: "#/$defs/a0" } };
+  expect(isStrict(toolWithDefs({ ...chain, [`a${length}`]: { type: "string" } }, first))).toBe(true);
+  expect(isStrict(toolWithDefs({ ...chain, [`a${length}`]: { $ref: "#/$defs/a0" } }, first))).toBeUndefined();
 });
 
 test("a tool without parameters takes an object", () => {
