@@ -598,4 +598,18 @@ export const mutants = [
     replace: "",
     tests: ["gateway/src/upstreams/dialects/anthropic/tools.test.ts"],
   },
+  {
+    name: "arguments of tools in a string have no bounds",
+    file: "gateway/src/upstreams/dialects/openai/tool-calls.ts",
+    find: "    if (values !== undefined) {",
+    replace: "    if (values !== 0) {",
+    tests: ["test/bad-inputs/bodies.test.ts"],
+  },
+  {
+    name: "each call of a tool may hold as much as a whole body",
+    file: "gateway/src/upstreams/dialects/openai/tool-calls.ts",
+    find: "      this.#values -= values;\n",
+    replace: "",
+    tests: ["test/bad-inputs/bodies.test.ts"],
+  },
 ];

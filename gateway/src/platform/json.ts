@@ -1,8 +1,8 @@
 // What a JSON text must look like before anything parses or prices it. The scan is one pass that skips
 // strings natively, so its cost follows the structure of the text and not its length.
 
-const jsonDepthMax = 64;
-const jsonValuesMaxUsual = 100_000;
+export const jsonDepthMax = 64;
+export const jsonValuesMaxUsual = 100_000;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -128,16 +128,35 @@ function isPlain(text: string, start: number, end: number): boolean {
 }
 
 /** Whether a text opens more objects and arrays within each other than that; it need not be JSON. */
-export function isNestedDeeper(text: string, than: number): boolean {
+export const isNestedDeeper = (text: string, than: number): boolean =>
+  valuesIn(text, { depthMax: than, valuesMax: Number.POSITIVE_INFINITY }) === undefined;
+
+/**
+ * How many values are in a text that need not be JSON, for whoever parses what stood in a body as a string. Undefined where
+ * there are more, or they are nested deeper, than a body itself may have.
+ */
+export function valuesIn(
+  text: string,
+  { depthMax, valuesMax }: JsonBounds = { depthMax: jsonDepthMax, valuesMax: jsonValuesMaxUsual },
+): number | undefined {
   let depth = 0;
+  let values = 1;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === 0x22) at = endOfString(text, at);
-    else if (code === 0x7b || code === 0x5b) depth++;
-    else if (code === 0x7d || code === 0x5d) depth--;
-    if (depth > than) return true;
+    else if (code === 0x2c) values++;
+    else if (code === 0x7b || code === 0x5b) {
+      depth++;
+      values++;
+    } else if (code === 0x7d || code === 0x5d) depth--;
+    if (depth > depthMax || values > valuesMax) return undefined;
   }
-  return false;
+  return values;
+}
+
+interface JsonBounds {
+  readonly depthMax: number;
+  readonly valuesMax: number;
 }
 
 /** Only a string that begins like the forbidden name, or with an escape, is worth the pattern. */

@@ -1,7 +1,7 @@
 // Tools are called with the ids of posts and orders, and many of those are integers that no number can hold. Between two
 // dialects arguments are parsed and written again, so such integers are kept digit by digit. Nobody counts with them here.
 
-import { isJsonObject } from "../../platform/json.ts";
+import { isJsonObject, valuesIn } from "../../platform/json.ts";
 
 /** What the language has and its types do not know yet. */
 declare global {
@@ -14,9 +14,14 @@ declare global {
   }
 }
 
-/** The arguments of a tool, given as text. Throws as `JSON.parse` does. */
-export const parseArguments = (text: string): unknown =>
-  mayLoseDigits(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
+/**
+ * The arguments of a tool, given as text. Throws as `JSON.parse` does, also where they hold more, or nest it deeper, than a
+ * body may: that would keep everybody else waiting, and could not be written again.
+ */
+export function parseArguments(text: string): unknown {
+  if (valuesIn(text) === undefined) throw new RangeError("The arguments of a tool hold too much.");
+  return mayLoseDigits(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
+}
 
 /**
  * What was read of a request, answer or event in which a tool's arguments, or what it gave back, stand as JSON of their

@@ -95,6 +95,10 @@ test("arguments that are no JSON object are handed on whole, and never throw", (
     );
   expect(write('{"a":')).toMatchObject({ content: [{ input: { _raw: '{"a":' } }] });
   expect(write("")).toMatchObject({ content: [{ input: {} }] });
+  const deep = `{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
+  const wide = `{"a":[1790000000000000001${",1".repeat(100_000)}]}`;
+  for (const args of [deep, wide])
+    expect(write(args)).toMatchObject({ content: [{ input: { _raw: args } }] });
 });
 
 test("an image becomes text that shows it, and what says nothing is left out", () => {

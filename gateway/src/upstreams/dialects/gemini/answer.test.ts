@@ -175,6 +175,10 @@ test("a call whose arguments are no JSON is called malformed, and one cut off by
   expect(write({ parts: [broken], stop: "tool_calls" })["candidates"]).toEqual([
     { content: { role: "model", parts: [] }, finishReason: "MALFORMED_FUNCTION_CALL", index: 0 },
   ]);
+  const deep = { ...broken, arguments: `{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}` };
+  expect(write({ parts: [deep], stop: "tool_calls" })["candidates"]).toMatchObject([
+    { content: { parts: [] }, finishReason: "MALFORMED_FUNCTION_CALL" },
+  ]);
   expect(write({ parts: [broken], stop: "length" })["candidates"]).toMatchObject([
     { finishReason: "MAX_TOKENS" },
   ]);

@@ -5,7 +5,7 @@ import type { ChatMessage, ChatPart, TextPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { checkParts, readContent, readTextContent } from "./content.ts";
 import { readList, readText, requireObject, requireText } from "./members.ts";
-import { readToolCalls } from "./tool-calls.ts";
+import { ArgumentsRoom, readToolCalls } from "./tool-calls.ts";
 
 /** Instructions from the middle of the conversation move to its beginning, the only place others have for them. */
 export function readMessages(value: unknown): {
@@ -14,6 +14,7 @@ export function readMessages(value: unknown): {
 } {
   const system: TextPart[] = [];
   const messages: ChatMessage[] = [];
+  const room = new ArgumentsRoom();
   for (const [at, item] of (readList(value, "messages") ?? []).entries()) {
     const field = `messages[${at}]`;
     const message = requireObject(item, field);
@@ -27,7 +28,7 @@ export function readMessages(value: unknown): {
         messages.push({ role: "user", parts: readContent(message["content"], `${field}.content`) });
         break;
       case "assistant":
-        messages.push({ role: "assistant", parts: readAssistant(message, field) });
+        messages.push({ role: "assistant", parts: readAssistant(message, field, room) });
         break;
       case "tool":
         messages.push({ role: "user", parts: [readToolResult(message, field)] });
@@ -52,7 +53,7 @@ function checkMembers(message: JsonObject, field: string): void {
   checkParts(message["content"], `${field}.content`);
 }
 
-function readAssistant(message: JsonObject, field: string): readonly ChatPart[] {
+function readAssistant(message: JsonObject, field: string, room: ArgumentsRoom): readonly ChatPart[] {
   for (const name of ["function_call", "audio"]) {
     if (message[name] === undefined || message[name] === null) continue;
     throw new Inexpressible(`${field}.${name}`, "cannot be translated");
@@ -66,7 +67,7 @@ function readAssistant(message: JsonObject, field: string): readonly ChatPart[] 
     // Not OpenAI's, but how our own answers show what a model drew.
     ...readContent(message["images"], `${field}.images`),
     ...(refusal === "" ? [] : [{ kind: "text", text: refusal } as const]),
-    ...readToolCalls(message["tool_calls"], `${field}.tool_calls`),
+    ...readToolCalls(message["tool_calls"], `${field}.tool_calls`, room),
   ];
 }
 

@@ -1,15 +1,22 @@
 // Calls of tools as a message holds them. Where another vendor wants a token back with the call, it travels
 // where Google's own OpenAI-compatible endpoint sends it, under a mark; clients return members they do not know.
 
-import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import {
+  isJsonObject,
+  jsonDepthMax,
+  jsonValuesMaxUsual,
+  valuesIn,
+  type JsonObject,
+} from "../../../platform/json.ts";
 import { checkCallId } from "../call-id.ts";
 import type { ToolCallPart } from "../chat.ts";
+import { Inexpressible } from "../dialect.ts";
 import { marked, readMarked } from "../marks.ts";
 import { readList, requireObject, requireText } from "./members.ts";
 import { requireFunction } from "./tools.ts";
 
 /** From a request: strictly. */
-export function readToolCalls(value: unknown, field: string): readonly ToolCallPart[] {
+export function readToolCalls(value: unknown, field: string, room: ArgumentsRoom): readonly ToolCallPart[] {
   return (readList(value, field) ?? []).map((item, at) => {
     const within = `${field}[${at}]`;
     const call = requireObject(item, within);
@@ -19,10 +26,33 @@ export function readToolCalls(value: unknown, field: string): readonly ToolCallP
       kind: "tool_call",
       id: checkCallId(requireText(call["id"], `${within}.id`), `${within}.id`),
       name: requireText(called["name"], `${within}.function.name`),
-      arguments: requireText(called["arguments"], `${within}.function.arguments`),
+      arguments: room.take(
+        requireText(called["arguments"], `${within}.function.arguments`),
+        `${within}.function.arguments`,
+      ),
       ...readSignature(call),
     };
   });
+}
+
+/**
+ * What is left for the arguments of one request's calls. They are JSON inside of strings, which nobody has looked into, and
+ * other dialects want them parsed: all of them together have the bounds of a body.
+ */
+export class ArgumentsRoom {
+  #values = jsonValuesMaxUsual;
+
+  take(text: string, field: string): string {
+    const values = valuesIn(text, { depthMax: jsonDepthMax, valuesMax: this.#values });
+    if (values !== undefined) {
+      this.#values -= values;
+      return text;
+    }
+    throw new Inexpressible(
+      field,
+      `may be nested ${jsonDepthMax} deep, and all calls together may hold ${jsonValuesMaxUsual} values`,
+    );
+  }
 }
 
 export const writeToolCall = ({ id, name, arguments: text }: ToolCallPart): JsonObject => ({
