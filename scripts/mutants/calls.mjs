@@ -374,4 +374,11 @@ export const mutants = [
     replace: "false",
     tests: ["test/money/upstream-faults.test.ts"],
   },
+  {
+    name: "every wrong element of a list is looked for, of which only the first is told",
+    file: "gateway/src/call/steps/validate.ts",
+    find: "schema.safeParse(value, firstIssueOnly)",
+    replace: "schema.safeParse(value)",
+    tests: ["gateway/src/call/steps/validate.test.ts"],
+  },
 ];

@@ -288,3 +288,11 @@ test("a name of a million words takes no longer than one of as many letters", as
   expect([status, then]).toEqual([400, 400]);
   expect(words).toBeLessThan(3 * oneWord + 50);
 });
+
+test("a list of wrong messages takes no longer to refuse than as long a list that nobody looks into", async () => {
+  const list = repeat(99_000, () => 0);
+  const [unread, status] = await leastMs("/v1/chat/completions", { model: "gpt-4o", metadata: list });
+  const [wrong, then] = await leastMs("/v1/chat/completions", { model: "gpt-4o", messages: list });
+  expect([status, then]).toEqual([400, 400]);
+  expect(wrong).toBeLessThan(3 * unread + 30);
+});

@@ -110,13 +110,16 @@ const ofNothing = new WeakMap<z.ZodType, unknown>();
 
 function check(schema: z.ZodType, value: unknown): unknown {
   if (quickLookOf(schema)?.(value) === true) return value;
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, firstIssueOnly);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
   const field = issue?.path.join(".") ?? "";
   const message = describe(issue, field, value);
   return refuse("invalid_parameters", message, field === "" ? {} : { field });
 }
+
+/** Only the first issue is told. A list of a hundred thousand wrong elements has as many, and none is looked for behind it. */
+const firstIssueOnly: z.core.ParseContextInternal<z.core.$ZodIssue> = Object.freeze({ abortEarly: true });
 
 function quickLookOf(schema: z.ZodType): ReturnType<typeof plainlyValid> {
   if (!quickLooks.has(schema)) quickLooks.set(schema, plainlyValid(schema));
