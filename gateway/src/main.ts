@@ -173,7 +173,7 @@ async function lookAtLimits(settings: Settings): Promise<string> {
   if (limits.kind === "memory") return "the memory of the server";
   const place = `the Redis at ${new URL(limits.url).host}`;
   try {
-    await lookAtRedis(limits.url, systemClock.monotonicMs);
+    await lookAtRedis({ url: limits.url, monotonicMs: systemClock.monotonicMs, newId });
   } catch (error) {
     throw new Error(`${place} cannot be used: ${messageOf(error)}`, { cause: error });
   }

@@ -337,6 +337,14 @@ export const mutants = [
     only: "a node that was forgotten is back with its places",
   },
   {
+    name: "doctor: a Redis that answers, and counts nothing, can be used",
+    file: `${stores}/redis/look-at-redis.ts`,
+    find: "    await limiter.come();\n",
+    replace: "    if (connection) return;\n    await limiter.come();\n",
+    tests: [`${stores}/redis/look-at-redis.services.test.ts`],
+    only: "in which no limit can be counted",
+  },
+  {
     name: "nodes: one that starts without Redis takes itself for the only one",
     file: `${stores}/redis/soft-limiter.ts`,
     find: "Math.max(nodes, nodesSeen)",

@@ -232,6 +232,11 @@ describe("beside a server", () => {
       expect(await examined({ TOLLGATE_LIMITS: limits.href })).toMatch(
         /Limits: the Redis at \S+ cannot be used: WRONGPASS/,
       );
+      // It answers whoever asks how it is, and counts nothing.
+      await guarded.send("REPLICAOF", "127.0.0.1", "1");
+      expect(await examined({ TOLLGATE_LIMITS: guarded.url })).toMatch(
+        /Limits: the Redis at \S+ cannot be used: READONLY/,
+      );
     } finally {
       await guarded.close();
     }

@@ -27,7 +27,7 @@ const metrics = {
   tollgate_ledger_commits_total: "Transactions committed by the ledger.",
   tollgate_ledger_writes_total: "Ledger operations inside those transactions.",
   tollgate_limits_outages_total: "Times that Redis did not answer, and this node began to limit by itself.",
-  tollgate_limits_alone: "1 while this node limits by itself because Redis does not answer.",
+  tollgate_limits_alone: "1 while this node limits by itself because Redis does not answer or refuses.",
   tollgate_calls_in_flight: "Calls being served now.",
   tollgate_agent_tools_total: "Tools used through the agent door, by tool.",
   tollgate_agent_sessions: "Sessions that agents have open.",

@@ -132,6 +132,6 @@ const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && "code" in error && error.code === code;
 
 /** The server answered, with an error; the next command may succeed. */
-const isObjection = (error: unknown): boolean => hasCode(error, "ERR_REDIS_SERVER_ERROR");
+export const isObjection = (error: unknown): boolean => hasCode(error, "ERR_REDIS_SERVER_ERROR");
 
 const isRefusedPassword = (error: unknown): boolean => hasCode(error, "ERR_REDIS_AUTHENTICATION_FAILED");

@@ -568,14 +568,34 @@ describe("a Redis that objects", () => {
     const node = await openNode(redis.url);
     await redis.send("CONFIG", "SET", "maxmemory", "1");
     expect(await countTaken(node, rate(60), 70)).toBe(60);
-    expect(node.said.join("")).toContain("OOM");
+    expect(node.said.join("")).toMatch(/Redis refuses us; this node limits by itself.*OOM/);
     await redis.send("CONFIG", "SET", "maxmemory", "0");
     await isBack(node);
     await redis.send("REPLICAOF", "127.0.0.1", "1");
     expect((await node.limiter.take([rate(1_000)])).kind).toBe("taken");
-    expect(node.said.join("")).toContain("READONLY");
+    expect(node.said.join("")).toMatch(/Redis refuses us; this node limits by itself.*READONLY/);
     await redis.send("REPLICAOF", "NO", "ONE");
     await isBack(node);
+    expect(node.said.join("")).not.toContain("does not answer");
+  });
+
+  test("to our scripts is not called silent, and what it objects to next is said once", async () => {
+    const redis = await openRedis();
+    await redis.send("ACL", "SETUSER", "limited", "on", ">limited", "~*", "+@all", "-@scripting");
+    const node = await openNode(redis.url.replace("://", "://limited:limited@"));
+    expect(node.said).toHaveLength(1);
+    expect(node.said.join("")).toMatch(/Redis refuses us; this node limits by itself.*NOPERM/);
+    expect(await countTaken(node, rate(60), 70)).toBe(60);
+    await redis.send("REPLICAOF", "127.0.0.1", "1");
+    await redis.send("ACL", "SETUSER", "limited", "+@scripting");
+    const refusals = (): number =>
+      node.said.filter((line) => /back, but refuses us.*READONLY/.test(line)).length;
+    await until(() => refusals() > 0);
+    await Bun.sleep(1_500);
+    expect(refusals()).toBe(1);
+    await redis.send("REPLICAOF", "NO", "ONE");
+    await isBack(node);
+    expect(node.said).toHaveLength(3);
   });
 
   test("to our password is an error at the start that does not say it", async () => {

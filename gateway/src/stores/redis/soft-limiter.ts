@@ -6,7 +6,12 @@ import type { Metrics } from "../../platform/metrics.ts";
 import { createMemoryLimiter } from "../memory-limiter.ts";
 import { createKeptSlots } from "./kept-slots.ts";
 import { createLocalShare } from "./local-share.ts";
-import { openRedisConnection, RedisPasswordRefused, type RedisConnection } from "./redis-connection.ts";
+import {
+  isObjection,
+  openRedisConnection,
+  RedisPasswordRefused,
+  type RedisConnection,
+} from "./redis-connection.ts";
 import { createRedisLimiter, type RedisLimiter, type Return } from "./redis-limiter.ts";
 
 /**
@@ -100,8 +105,14 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
     if (shared !== lost) return;
     shared = undefined;
     lost.connection.close();
+    goOnAlone(error);
+  };
+
+  const goOnAlone = (error: unknown): void => {
+    saidRefusal = refusalIn(error);
     metrics.count("tollgate_limits_outages_total");
-    log.warn(alone, { redis, error: messageOf(error), nodes: nodesAlone() });
+    const event = saidRefusal === undefined ? silent : refused;
+    log.warn(event, { redis, error: messageOf(error), nodes: nodesAlone() });
     askAgainLater();
   };
 
@@ -109,22 +120,26 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
     setTimeout(() => void askAgain(), askAgainMs).unref();
   };
 
-  let wasRefused = false;
+  /** What may not pass by waiting is said, though not every second. */
+  let saidRefusal: string | undefined;
 
   const askAgain = async (): Promise<void> => {
     if (isClosed) return;
     try {
       await connect();
-      wasRefused = false;
       if (shared) log.info("limits are counted in Redis again", { redis, nodes });
     } catch (error) {
-      // This does not pass by waiting, so it is said, though not every second.
-      if (error instanceof RedisPasswordRefused && !wasRefused) {
-        wasRefused = true;
-        log.error("Redis is back, but refuses our password", { redis, error: error.message });
-      }
+      sayRefusal(error);
       askAgainLater();
     }
+  };
+
+  const sayRefusal = (error: unknown): void => {
+    const refusal = refusalIn(error);
+    if (refusal === undefined || refusal === saidRefusal) return;
+    saidRefusal = refusal;
+    const what = error instanceof RedisPasswordRefused ? "our password" : "us";
+    log.error(`Redis is back, but refuses ${what}`, { redis, error: messageOf(error) });
   };
 
   const joining = setInterval(() => {
@@ -175,9 +190,7 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
         cause: error,
       });
     }
-    metrics.count("tollgate_limits_outages_total");
-    log.warn(alone, { redis, error: messageOf(error), nodes: nodesAlone() });
-    askAgainLater();
+    goOnAlone(error);
   }
 
   return {
@@ -238,7 +251,12 @@ export async function openSoftLimiter(parts: Parts): Promise<SoftLimiter> {
   };
 }
 
-const alone = "Redis does not answer; this node limits by itself, to its share, until it does";
+const silent = "Redis does not answer; this node limits by itself, to its share, until it does";
+const refused = "Redis refuses us; this node limits by itself, to its share, until it does not";
+
+/** The word by which Redis says why it does not do as it is asked: NOPERM, READONLY. */
+const refusalIn = (error: unknown): string | undefined =>
+  isObjection(error) || error instanceof RedisPasswordRefused ? messageOf(error).split(" ", 1)[0] : undefined;
 
 // What comes back has to go where it was taken, and its mark says where that is. Redis counts milliseconds since 1970, and
 // this process since it began, so both are positive: the marks of this process are turned below zero.
