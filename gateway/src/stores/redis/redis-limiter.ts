@@ -28,7 +28,7 @@ export interface RedisLimiter {
   readonly leave: () => Promise<void>;
 }
 
-export interface Joined {
+interface Joined {
   readonly nodes: number;
   /** Nobody knew of this one any more, so that others may have taken its slots. */
   readonly wasForgotten: boolean;
