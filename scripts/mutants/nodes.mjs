@@ -105,6 +105,14 @@ export const mutants = [
     only: "keeps its hold when the process dies",
   },
   {
+    name: "nodes: what a node left that began after all that live stays held",
+    file: `${postgres}/ledger/left-behind.ts`,
+    find: "SELECT coalesce(max(id), 0), ${2n ** 63n - 1n} FROM run",
+    replace: "SELECT coalesce(max(id), 0), ${0n} FROM run",
+    tests: [`${postgres}/ledger/left-behind.services.test.ts`],
+    only: "wherever they stand among those that live",
+  },
+  {
     name: "nodes: what a stream delivered just before its end is lost is free",
     file: commands,
     find: "    if (call) call.progress = JSON.stringify(used);\n",

@@ -54,9 +54,21 @@ const loseTasks = (db: Database): Promise<number> =>
     return lost.length;
   });
 
+/**
+ * Looked for between the runs that live, of which there are few. What has ended stays in the index of open calls as long as
+ * any transaction may see it, such as a dump that takes an hour, and nearly all of that is of the runs that live.
+ */
 const orphaned = `
-  FROM call JOIN run ON run.id = call.run_id
-  WHERE call.settled_at_ms IS NULL AND run.ended_at_ms IS NOT NULL
+  FROM (
+    SELECT lag(id, 1, 0::bigint) OVER (ORDER BY id) AS after_id, id AS before_id FROM run WHERE ended_at_ms IS NULL
+    UNION ALL
+    SELECT coalesce(max(id), 0), ${2n ** 63n - 1n} FROM run WHERE ended_at_ms IS NULL
+  ) AS gap
+  CROSS JOIN LATERAL (
+    SELECT * FROM call WHERE settled_at_ms IS NULL AND run_id > after_id AND run_id < before_id OFFSET 0
+  ) AS call
+  JOIN run ON run.id = call.run_id
+  WHERE run.ended_at_ms IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM task WHERE call_id = call.id AND task.ended_at_ms IS NULL)`;
 
 const findOrphans = `SELECT call.id, call.operation_id, call.held_micros ${orphaned} ORDER BY call.id LIMIT $1`;
