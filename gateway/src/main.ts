@@ -125,7 +125,7 @@ async function cliParts(settings: Settings): Promise<CliParts> {
       return findFingerprint(settings);
     },
     lookAtLimits: () => withoutPasswords(settings, () => lookAtLimits(settings)),
-    addresses: () => completeAddresses(settings.baseUrl ?? addressOf(settings.host, settings.port), settings),
+    addresses: () => completeAddresses(baseUrlOf(settings), settings),
     probe,
     askListing: async (upstream) => {
       const { createListingAsker } = await import("./upstreams/ask-listing.ts");
@@ -135,7 +135,7 @@ async function cliParts(settings: Settings): Promise<CliParts> {
     version: packageVersion,
     caller: () => ({
       apiKey: environment["TOLLGATE_KEY"],
-      baseUrl: settings.baseUrl ?? `http://127.0.0.1:${settings.port}`,
+      baseUrl: baseUrlOf(settings),
     }),
     write: output.write,
     showProgress,
@@ -159,6 +159,9 @@ async function cliParts(settings: Settings): Promise<CliParts> {
     },
   };
 }
+
+/** Where a server with these settings is found, as its greeting says. */
+const baseUrlOf = ({ baseUrl, host, port }: Settings): string => baseUrl ?? addressOf(host, port);
 
 /** What ships, and the folders of the operator's own. */
 async function readCatalogue({ catalogueFolders }: Config): Promise<Catalogue> {

@@ -224,6 +224,13 @@ export const mutants = [
     tests: ["test/operator/unreadable-configuration.test.ts"],
   },
   {
+    name: "the caller's commands show the key to whoever is at the usual address",
+    file: "gateway/src/main.ts",
+    find: "      baseUrl: baseUrlOf(settings),",
+    replace: "      baseUrl: settings.baseUrl ?? `http://127.0.0.1:${settings.port}`,",
+    tests: ["test/callers/caller-commands.test.ts"],
+  },
+  {
     name: "the books are kept in memory",
     file: "gateway/src/config/environment.ts",
     find: 'if (path === ":memory:")',

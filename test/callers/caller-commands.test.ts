@@ -1,10 +1,11 @@
 // The caller's commands as a person types them: the real program, beside a gateway it only knows by HTTP.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openScriptedGateway } from "../../client/scripted-gateway.ts";
+import { findFreePort } from "../support/free-port.ts";
 import { projectFolder } from "../support/project-folder.ts";
 import { runProgram, runTollgate, type Ran } from "../support/run-tollgate.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
@@ -249,6 +250,35 @@ describe("tollgate call", () => {
     expect(json(wrong.errors)).toMatchObject({ kind: "credentials", money_moved: "no" });
   });
 });
+
+// Elsewhere a machine has to be told of a second address of its own first.
+test.skipIf(process.platform !== "linux")(
+  "a server that listens elsewhere than usual is asked there, and nobody else is shown the key",
+  async () => {
+    const asked: string[] = [];
+    const port = await findFreePort();
+    const listen = (hostname: string): Bun.Server<undefined> =>
+      Bun.serve({
+        hostname,
+        port,
+        fetch: (request) => {
+          asked.push(`${hostname} ${request.headers.get("authorization")}`);
+          return new Response(null, { status: 401 });
+        },
+      });
+    const here = listen("127.0.0.2");
+    const somebody = listen("127.0.0.1");
+    try {
+      const key = `tgk_${"a".repeat(36)}`;
+      writeFileSync(join(folder, ".env"), `HOST=127.0.0.2\nPORT=${port}\nTOLLGATE_KEY=${key}\n`);
+      await runTollgate(["usage"], { folder });
+      expect(asked).toEqual([`127.0.0.2 Bearer ${key}`]);
+    } finally {
+      rmSync(join(folder, ".env"));
+      await Promise.all([here.stop(true), somebody.stop(true)]);
+    }
+  },
+);
 
 test("tollgate quote tells the price and spends nothing", async () => {
   const before = await gateway.balance(account);
