@@ -599,6 +599,13 @@ export const mutants = [
     tests: ["gateway/src/upstreams/dialects/anthropic/tools.test.ts"],
   },
   {
+    name: "what a vendor nests without end is written again",
+    file: "gateway/src/upstreams/dialects/exact-json.ts",
+    find: "isNestedDeeper(text, depthMax);",
+    replace: "isNestedDeeper(text, Infinity);",
+    tests: ["test/upstreams/deep-answers.test.ts"],
+  },
+  {
     name: "arguments of tools in a string have no bounds",
     file: "gateway/src/upstreams/dialects/openai/tool-calls.ts",
     find: "    if (values !== undefined) {",

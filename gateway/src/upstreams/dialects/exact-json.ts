@@ -1,7 +1,7 @@
 // Tools are called with the ids of posts and orders, and many of those are integers that no number can hold. Between two
 // dialects arguments are parsed and written again, so such integers are kept digit by digit. Nobody counts with them here.
 
-import { isJsonObject, valuesIn } from "../../platform/json.ts";
+import { isJsonObject, isNestedDeeper, valuesIn } from "../../platform/json.ts";
 
 /** What the language has and its types do not know yet. */
 declare global {
@@ -35,6 +35,14 @@ export function withExactArguments(json: unknown, text: string): unknown {
     return json;
   }
 }
+
+/**
+ * Whether what a vendor wrote is nested as no model nests it. To write it again takes longer the deeper it is, and at last
+ * there is no room for it on the stack.
+ */
+export const isTooDeep = (text: string): boolean => isNestedDeeper(text, depthMax);
+
+const depthMax = 500;
 
 /** As long as the first integer that is too long. Names, numbers of cards and images may be as long and lose nothing. */
 const mayLoseDigits = (text: string): boolean => /\d{16}/.test(text);

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import { readAnswerId, readAnswerModel } from "../answer-names.ts";
 import type { ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
-import { withExactArguments } from "../exact-json.ts";
+import { isTooDeep, withExactArguments } from "../exact-json.ts";
 import { createBlockReader } from "./read-blocks.ts";
 import { stringOr } from "./read-answer.ts";
 import { readStopReason } from "./stop-reason.ts";
@@ -52,6 +52,7 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
         ];
       }
       case "content_block_start":
+        if (isTooDeep(event.data)) return [];
         return blocks.start(objectOf(withExactArguments(data, event.data)));
       case "content_block_delta":
         return blocks.delta(data);

@@ -2,7 +2,7 @@ import { isJsonObject } from "../../../platform/json.ts";
 import type { ChatEvent } from "../chat.ts";
 import type { EventReader, SseEvent } from "../dialect.ts";
 import { isErrorTold } from "../dialect-errors.ts";
-import { withExactArguments } from "../exact-json.ts";
+import { isTooDeep, withExactArguments } from "../exact-json.ts";
 import { readStopReason } from "./stop-reason.ts";
 import { joined } from "./join-parts.ts";
 import { holdsMedia, madeUpCallId, readAnswerPart } from "./read-answer-part.ts";
@@ -82,7 +82,8 @@ export function createEventReader(): EventReader {
 function parse(data: string): unknown {
   try {
     const json: unknown = JSON.parse(data);
-    return data.includes("functionCall") ? withExactArguments(json, data) : json;
+    if (!data.includes("functionCall")) return json;
+    return isTooDeep(data) ? undefined : withExactArguments(json, data);
   } catch {
     return undefined;
   }

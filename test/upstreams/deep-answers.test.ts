@@ -1,0 +1,72 @@
+// What a model calls a tool with comes as JSON from some vendors and is written again for callers of others. Nested without
+// end, it could not be written, and would keep everybody else waiting until that is found out.
+
+import { expect, test } from "bun:test";
+import { eventStream, useScriptedVendor } from "../support/scripted-vendor.ts";
+
+const args = `{"a":${"[".repeat(130_000)}${"]".repeat(130_000)}}`;
+
+const answers = {
+  openai: `{"id":"c","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,
+    "tool_calls":[{"id":"call_1","type":"function","function":{"name":"f","arguments":${args}}}]}}],
+    "usage":{"prompt_tokens":5,"completion_tokens":7,"total_tokens":12}}`,
+  anthropic: `{"id":"msg_1","type":"message","role":"assistant","model":"m","stop_reason":"tool_use","stop_sequence":null,
+    "content":[{"type":"tool_use","id":"call_1","name":"f","input":${args}}],"usage":{"input_tokens":5,"output_tokens":7}}`,
+  gemini: `{"candidates":[{"index":0,"finishReason":"STOP","content":{"role":"model","parts":[{"functionCall":
+    {"id":"call_1","name":"f","args":${args}}}]}}],"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":7}}`,
+} as const;
+
+type Native = keyof typeof answers;
+
+const { vendor, gateway, account } = await useScriptedVendor((url) => {
+  const natives = Object.keys(answers);
+  const upstream = (name: string): string =>
+    `  ${name}: { protocol: ${name}, url: "${url}/${name}", key: "sk-operator-${name}-0000000000" }`;
+  const model = (name: string): string =>
+    `  of-${name}: { via: [${name}], price: { input: 1, output: 1 }, max_output_tokens: 1000 }`;
+  return `sandbox: off\nupstreams:\n${natives.map(upstream).join("\n")}\nmodels:\n${natives.map(model).join("\n")}\n`;
+});
+
+/** In a dialect that the vendor does not speak. */
+const ask = (native: Native, stream: boolean): Promise<Response> => {
+  const messages = [{ role: "user", content: "a" }];
+  const body = { model: `of-${native}`, messages, stream, max_tokens: 100 };
+  return gateway.post(account, native === "openai" ? "/v1/messages" : "/v1/chat/completions", body);
+};
+
+/** Some send the arguments whole, with the start of the block. */
+const start = `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"c","name":"f","input":${args}}}`;
+const events = {
+  anthropic: [
+    `{"type":"message_start","message":{"id":"msg_1","model":"m","usage":{"input_tokens":5,"output_tokens":1}}}`,
+    start,
+    `{"type":"content_block_stop","index":0}`,
+    `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":7}}`,
+    `{"type":"message_stop"}`,
+  ],
+  gemini: [
+    answers.gemini.replaceAll("\n", " "),
+    `{"candidates":[{"index":0,"finishReason":"STOP","content":{"role":"model","parts":[{"text":"b"}]}}],"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":7}}`,
+  ],
+} as const;
+
+test.each(["openai", "anthropic", "gemini"] as const)(
+  "arguments that %s nests without end are no answer, and cost nothing",
+  async (native) => {
+    vendor.answer = () => new Response(answers[native], { headers: { "content-type": "application/json" } });
+    const before = await gateway.balance(account);
+    const response = await ask(native, false);
+    expect(response.status).toBe(502);
+    expect(await gateway.balance(account)).toEqual(before);
+  },
+);
+
+test.each(["anthropic", "gemini"] as const)(
+  "an event in which %s nests arguments without end is passed over, and the stream goes on to its end",
+  async (native) => {
+    vendor.answer = () => eventStream(events[native].map((data) => `data: ${data}\n\n`).join(""));
+    const response = await ask(native, true);
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain("data: [DONE]\n\n");
+  },
+);
