@@ -12,7 +12,7 @@ export interface WaitingRoom {
   ) => Promise<Answer | undefined>;
 }
 
-export interface WaitingRequest {
+interface WaitingRequest {
   readonly accountId: string;
   readonly messageBytes: number;
 }
