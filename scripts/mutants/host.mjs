@@ -231,6 +231,13 @@ export const mutants = [
     tests: ["test/callers/caller-commands.test.ts"],
   },
   {
+    name: "the password of an address is shown in every link",
+    file: "gateway/src/config/environment.ts",
+    find: "[^/?#]*@/.test(written)",
+    replace: "[^/?#]*@@/.test(written)",
+    tests: ["gateway/src/config/environment.test.ts"],
+  },
+  {
     name: "the books are kept in memory",
     file: "gateway/src/config/environment.ts",
     find: 'if (path === ":memory:")',

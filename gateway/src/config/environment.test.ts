@@ -46,9 +46,33 @@ test.each(["sqlite::memory:", "sqlite://:memory:"])(
   },
 );
 
-test.each(["[::1]", "http://127.0.0.1", "127.0.0.1:80"])("a HOST of %s is refused by name", (host) => {
-  expect(() => readSettings({ HOST: host }, "/nowhere")).toThrow("HOST must be");
+test.each(["[::1]", "http://127.0.0.1", "127.0.0.1:80", "127.0.0.1 ", " ", "me@here"])(
+  "a HOST of %j is refused by name",
+  (host) => {
+    expect(() => readSettings({ HOST: host }, "/nowhere")).toThrow("HOST must be");
+  },
+);
+
+test.each(["127.0.0.1", "0.0.0.0", "::", "::1", "fd00::2", "localhost", "gate_1.internal"])(
+  "a HOST of %s is taken as it is",
+  (host) => {
+    expect(readSettings({ HOST: host }, "/nowhere").host).toBe(host);
+  },
+);
+
+test("a HOST with a zone needs another address for links, and is refused by name without", () => {
+  const zoned = { HOST: "fe80::1%eth0" };
+  expect(() => readSettings(zoned, "/nowhere")).toThrow(/^HOST has a zone, .* Set TOLLGATE_BASE_URL, too/);
+  const named = readSettings({ ...zoned, TOLLGATE_BASE_URL: "https://api.example.com" }, "/nowhere");
+  expect(named.host).toBe("fe80::1%eth0");
 });
+
+test.each([" ", "0x50", "8e3", "80.0", "-1", "65536", "8787\n"])(
+  "a PORT of %j is refused by name",
+  (port) => {
+    expect(() => readSettings({ PORT: port }, "/nowhere")).toThrow("PORT must be a number from 0 to 65535.");
+  },
+);
 
 test("a variable that is empty counts as one that is not set", () => {
   const names = [
@@ -72,7 +96,7 @@ test("a variable that is empty counts as one that is not set", () => {
 
 test("a base address with a path is refused by name: neither calls nor agents would be found under it", () => {
   const read = (url: string) => readSettings({ TOLLGATE_BASE_URL: url }, "/nowhere").baseUrl;
-  for (const ending of ["/gw", "/gw/", "/v1", "?a=b", "/#here"]) {
+  for (const ending of ["/gw", "/gw/", "/v1", "?a=b", "/#here", "?", "#", "/?"]) {
     expect(() => read(`https://api.example.com${ending}`)).toThrow(
       "TOLLGATE_BASE_URL must be an address without a path",
     );
@@ -81,6 +105,41 @@ test("a base address with a path is refused by name: neither calls nor agents wo
   const agents = readSettings({ TOLLGATE_MCP_URL: "https://agents.example.com/mcp" }, "/nowhere");
   expect(agents.mcpUrl).toBe("https://agents.example.com/mcp");
 });
+
+describe.each(["TOLLGATE_BASE_URL", "TOLLGATE_SITE_URL", "TOLLGATE_MCP_URL"])("an address in %s", (name) => {
+  const read = (url: string) => () => readSettings({ [name]: url }, "/nowhere");
+
+  test.each([
+    "https:api.example.com",
+    "https:/api.example.com",
+    "https:///api.example.com",
+    "api.example.com",
+    "ftp://api.example.com",
+    "https://api.example.com\n",
+    "https://api.example.com/a b",
+  ])("that is %j begins no link, and is refused by name", (url) => {
+    expect(read(url)).toThrow(`${name} must be an address that begins with http:// or https://`);
+  });
+
+  test.each([
+    "https://u:hidden@api.example.com",
+    "https://hidden@api.example.com",
+    "https://@api.example.com",
+  ])("that is %s would show it in every link, and is refused without saying it again", (url) => {
+    expect(read(url)).toThrow(`${name} must be an address without a user or a password.`);
+    expect(read(url)).not.toThrow("hidden");
+  });
+});
+
+test.each(["TOLLGATE_SITE_URL", "TOLLGATE_MCP_URL"])(
+  "an address in %s has nothing behind its path",
+  (name) => {
+    for (const ending of ["?", "?a=b", "#", "#here"])
+      expect(() => readSettings({ [name]: `https://api.example.com/of/it${ending}` }, "/nowhere")).toThrow(
+        `${name} must be an address without ? or #, because paths are appended to it.`,
+      );
+  },
+);
 
 test.each(["token\n", " token", "to\u0007ken"])(
   "an operator's token %j, which no header can carry, is refused",

@@ -2,6 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { isIP } from "node:net";
 import { join } from "node:path";
 import { isLogLevel } from "../platform/log.ts";
+import { addressOf } from "./addresses.ts";
 import type { ConfigFile } from "./config-file.ts";
 import type { Environment } from "./load-config.ts";
 import { unsendable } from "./upstream-request.ts";
@@ -48,7 +49,7 @@ export function readSettings(given: Environment, folder: string): Settings {
   const logLevel = environment["TOLLGATE_LOG"] ?? "info";
   if (!isLogLevel(logLevel)) throw new Error("TOLLGATE_LOG must be debug, info, warn, error or silent.");
   return {
-    host: readHost(environment["HOST"]),
+    host: readHost(environment),
     port: readPort(environment["PORT"]),
     baseUrl: readOrigin(environment, "TOLLGATE_BASE_URL"),
     siteUrl: readAddress(environment, "TOLLGATE_SITE_URL"),
@@ -70,9 +71,8 @@ const withoutEmpty = (environment: Environment): Environment =>
 
 /** Every path begins at the root here, so an address that others put before them all can have none. */
 function readOrigin(environment: Environment, name: string): string | undefined {
-  const address = readAddress(environment, name);
-  const { pathname = "/", search = "", hash = "" } = address === undefined ? {} : new URL(address);
-  if (pathname + search + hash !== "/") {
+  const address = readHttpAddress(environment, name);
+  if (address !== undefined && !/^\w+:\/\/[^/?#]+$/.test(address)) {
     throw new Error(
       `${name} must be an address without a path, such as https://api.example.com: everything here is served from ` +
         "the root of its host.",
@@ -81,31 +81,48 @@ function readOrigin(environment: Environment, name: string): string | undefined 
   return address;
 }
 
-/** An address under which the world knows us; a slash at its end would double the one our paths begin with. */
+/** An address under which the world knows a part of us. */
 function readAddress(environment: Environment, name: string): string | undefined {
+  const address = readHttpAddress(environment, name);
+  if (address !== undefined && /[?#]/.test(address))
+    throw new Error(`${name} must be an address without ? or #, because paths are appended to it.`);
+  return address;
+}
+
+/** As it is written, because links begin with it; a slash at its end would double the one our paths begin with. */
+function readHttpAddress(environment: Environment, name: string): string | undefined {
   const written = environment[name];
   if (written === undefined) return undefined;
-  if (!URL.canParse(written) || !/^https?:/.test(written)) {
-    throw new Error(`${name} must be an address that begins with http:// or https://.`);
-  }
+  if (!URL.canParse(written) || !/^https?:\/\/[^/]\S*$/i.test(written))
+    throw new Error(`${name} must be an address that begins with http:// or https://, without a space.`);
+  // What stands there is not repeated, and every link would show it.
+  if (/^\w+:\/\/[^/?#]*@/.test(written))
+    throw new Error(`${name} must be an address without a user or a password.`);
   return written.replace(/\/+$/, "");
 }
 
-function readHost(written = "127.0.0.1"): string {
-  if (isIP(written) === 0 && /[[\]:/]/.test(written)) {
+function readHost({ HOST: written = "127.0.0.1", TOLLGATE_BASE_URL: baseUrl }: Environment): string {
+  if (isIP(written) === 0 && !(isHost(written) && /^[^[\]:/?#@]*$/.test(written))) {
     throw new Error(
       "HOST must be an address or a name of this machine, such as 127.0.0.1 or ::1, without brackets or a port.",
+    );
+  }
+  if (!isHost(written) && baseUrl === undefined) {
+    throw new Error(
+      "HOST has a zone, as in fe80::1%eth0, which no link can say. Set TOLLGATE_BASE_URL, too, to the address by which " +
+        "others know this gateway.",
     );
   }
   return written;
 }
 
+const isHost = (written: string): boolean => URL.canParse(addressOf(written, portUsual));
+
 function readPort(written: string | undefined): number {
   if (written === undefined) return portUsual;
-  const port = Number(written);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+  if (!/^\d{1,5}$/.test(written) || Number(written) > 65_535)
     throw new Error("PORT must be a number from 0 to 65535.");
-  return port;
+  return Number(written);
 }
 
 /** With white space around it, or what no header can carry, nobody could ever present it. */
