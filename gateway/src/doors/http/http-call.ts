@@ -106,6 +106,7 @@ export class HttpCall implements Call, BodyKeeper {
   leaveBody(): void {
     this.#needsBody = false;
     this.#giveBackRoom?.();
+    this.#giveBackRoom = undefined;
   }
 
   /** Our own name is heeded beside the operator's: a cap or a quote under the wrong name must not become a purchase. */
