@@ -3,11 +3,20 @@
 //
 //   node scripts/mutants.mjs [part of a name]
 //   node scripts/mutants.mjs --short [seconds]  a quarter of them, another one with each commit, as far as the time goes
-//   node scripts/mutants.mjs --placed           none, only whether each still finds its place in the sources
+//   node scripts/mutants.mjs --placed           none, only whether each still finds its place in the sources, and its tests
 
 import "./require-node.mjs";
 import { spawn, spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -28,7 +37,9 @@ const shortSeconds = Number(secondsMost);
 if (!(shortSeconds > 0)) throw new Error(`"${secondsMost}" is no number of seconds.`);
 const misplaced = mutants.filter((mutant) => !isPlaced(mutant, root));
 for (const { name } of misplaced) console.log(`misplaced ${name}`);
-if (misplaced.length > 0) process.exit(1);
+const unmet = mutants.filter(createIsUnmet());
+for (const { name } of unmet) console.log(`unmet     ${name}`);
+if (misplaced.length + unmet.length > 0) process.exit(1);
 if (wanted === "--placed") {
   console.log(`All ${mutants.length} find their place.`);
   process.exit(0);
@@ -160,6 +171,18 @@ function copySources() {
 /** False when the place for the bug is not there exactly once: the sources moved on and the mutant must follow. */
 function isPlaced({ file, find }, folder) {
   return readFileSync(join(folder, file), "utf8").split(find).length === 2;
+}
+
+/** Which bugs no test would meet, because those that are named for it have another name by now. */
+function createIsUnmet() {
+  const tested = ["gateway/src", "test"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true })
+      .filter((name) => /(test|conformance)\.ts$/.test(name))
+      .map((name) => readFileSync(join(root, folder, name), "utf8")),
+  );
+  return ({ tests, only }) =>
+    !tests.every((test) => existsSync(join(root, test))) ||
+    (only !== undefined && !tested.some((text) => text.includes(only)));
 }
 
 /**

@@ -390,7 +390,7 @@ export const mutants = [
     find: '      if (purpose === "anything" || !isWithoutPlace(error)) throw error;\n',
     replace: "      if (purpose !== undefined || !isWithoutPlace(error)) throw error;\n",
     tests: faults,
-    only: "is sold through by a node that has any",
+    only: "keeps no node from selling, and from showing that it lives",
   },
   {
     name: "nodes: connections that nobody uses are kept from others",
