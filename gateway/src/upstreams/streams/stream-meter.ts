@@ -17,8 +17,8 @@ export class StreamMeter {
   /** The part that spoke last, and what all others said before it. */
   #part = 0;
   #bytesOfOthers = 0;
-  /** What each of the others said. */
-  readonly #bytesOfParts = new Map<number, number>();
+  /** What each of the others said; most answers have one part, and no list. */
+  #bytesOfParts: Map<number, number> | undefined;
   #stopped = false;
   #failed = false;
   #refused: WithheldRefusal | undefined;
@@ -85,6 +85,7 @@ export class StreamMeter {
   /** What follows unread is of the same part, so that nothing needs to be noted until another one speaks. */
   #turnTo(part: number): void {
     if (part === this.#part) return;
+    this.#bytesOfParts ??= new Map();
     this.#bytesOfParts.set(this.#part, this.#outputBytes - this.#bytesOfOthers);
     this.#bytesOfOthers = this.#outputBytes - (this.#bytesOfParts.get(part) ?? 0);
     this.#part = part;

@@ -2,7 +2,7 @@
 
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent } from "../chat.ts";
-import { callsIn, readCalled, textOf } from "./answer-members.ts";
+import { readCalled, textOf } from "./answer-members.ts";
 import { JsonExtent } from "./json-extent.ts";
 import { madeCallId, readSignature } from "./tool-calls.ts";
 
@@ -20,67 +20,68 @@ interface Call {
   waiting: string;
 }
 
-export interface CallsReader {
-  readonly read: (delta: JsonObject) => void;
-  readonly end: () => void;
-  readonly any: () => boolean;
-}
-
-export function createCallsReader(parts: {
+/** The choice that the calls are part of. */
+export interface CallingChoice {
   readonly answerId: string;
   readonly tell: (event: ChatEvent) => void;
   /** Begins a part of the answer and gives its number. */
   readonly begin: () => number;
-}): CallsReader {
-  const calls: Call[] = [];
+}
+
+/** A class without closures, because thousands of streams may be open. */
+export class CallsReader {
+  readonly #choice: CallingChoice;
+  readonly #calls: Call[] = [];
   /** The newest of each number. */
-  const numbered = new Map<unknown, Call>();
+  readonly #numbered = new Map<unknown, Call>();
 
-  return {
-    any: () => calls.length > 0,
+  constructor(choice: CallingChoice) {
+    this.#choice = choice;
+  }
 
-    read: (delta) => {
-      for (const piece of callsIn(delta)) {
-        const { name, text } = readCalled(piece);
-        const call = callOf(piece, { name, text });
-        if (call.id === "") call.id = textOf(piece["id"]);
-        if (call.name === "") call.name = name;
-        call.signature = { ...call.signature, ...readSignature(piece) };
-        call.waiting += text;
-        call.extent?.add(text);
-        if (call.name !== "") tellAbout(call);
-      }
-    },
+  read(pieces: readonly JsonObject[]): void {
+    for (const piece of pieces) {
+      const { name, text } = readCalled(piece);
+      const call = this.#callOf(piece, { name, text });
+      if (call.id === "") call.id = textOf(piece["id"]);
+      if (call.name === "") call.name = name;
+      call.signature = { ...call.signature, ...readSignature(piece) };
+      call.waiting += text;
+      call.extent?.add(text);
+      if (call.name !== "") this.#tellAbout(call);
+    }
+  }
 
-    end: () => {
-      for (const call of calls) tellAbout(call);
-      for (const { index } of calls) if (index !== undefined) parts.tell({ kind: "part_end", index });
-    },
-  };
+  end(): void {
+    for (const call of this.#calls) this.#tellAbout(call);
+    for (const { index } of this.#calls) {
+      if (index !== undefined) this.#choice.tell({ kind: "part_end", index });
+    }
+  }
 
   /** Some vendors number every call 0, or none; a new call is known all the same. */
-  function callOf(piece: JsonObject, called: Called): Call {
+  #callOf(piece: JsonObject, called: Called): Call {
     const key = piece["index"];
     const id = textOf(piece["id"]);
-    const known = key === undefined ? calls.at(-1) : numbered.get(key);
+    const known = key === undefined ? this.#calls.at(-1) : this.#numbered.get(key);
     if (known !== undefined && !isAnother(known, id, called)) return known;
     const extent = id === "" ? new JsonExtent() : undefined;
-    const at = calls.length;
+    const at = this.#calls.length;
     const call: Call = { at, id: "", extent, name: "", signature: {}, index: undefined, waiting: "" };
-    calls.push(call);
-    numbered.set(key, call);
+    this.#calls.push(call);
+    this.#numbered.set(key, call);
     return call;
   }
 
-  function tellAbout(call: Call): void {
+  #tellAbout(call: Call): void {
     if (call.index === undefined) {
-      const index = parts.begin();
-      if (call.id === "") call.id = madeCallId(parts.answerId, call.at);
+      const index = this.#choice.begin();
+      if (call.id === "") call.id = madeCallId(this.#choice.answerId, call.at);
       call.index = index;
-      parts.tell({ kind: "tool_call", index, id: call.id, name: call.name, ...call.signature });
+      this.#choice.tell({ kind: "tool_call", index, id: call.id, name: call.name, ...call.signature });
     }
     if (call.waiting === "") return;
-    parts.tell({ kind: "tool_arguments", index: call.index, text: call.waiting });
+    this.#choice.tell({ kind: "tool_arguments", index: call.index, text: call.waiting });
     call.waiting = "";
   }
 }

@@ -3,15 +3,17 @@
 
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent, ImagePart, StopReason } from "../chat.ts";
-import { readImages, textOf, thinkingOf } from "./answer-members.ts";
-import { createCallsReader } from "./read-event-calls.ts";
+import { callsIn, readImages, textOf, thinkingOf } from "./answer-members.ts";
+import { CallsReader, type CallingChoice } from "./read-event-calls.ts";
 import { oddFinish, readStopReason } from "./stop-reason.ts";
 
-export interface ChoiceReader {
-  readonly read: (choice: JsonObject) => void;
-  readonly end: (finish: string | undefined) => void;
-  /** Undefined while more may come. */
-  readonly stopped: () => Stopped | undefined;
+/** The answer that the choice is part of. */
+export interface ChoosingAnswer {
+  readonly id: string;
+  /** Takes what the choice says, in order. */
+  readonly tell: (event: ChatEvent) => void;
+  /** The number of the part that begins now. */
+  readonly nextIndex: () => number;
 }
 
 interface Stopped {
@@ -19,75 +21,94 @@ interface Stopped {
   readonly odd?: string;
 }
 
-export function createChoiceReader(parts: {
-  readonly answerId: string;
-  /** Takes what the choice says, in order. */
-  readonly tell: (event: ChatEvent) => void;
-  /** The number of the part that begins now. */
-  readonly nextIndex: () => number;
-}): ChoiceReader {
-  let open: { readonly kind: "text" | "reasoning"; readonly index: number } | undefined;
-  let refused = false;
-  let stop: Stopped | undefined;
-  const calls = createCallsReader({ answerId: parts.answerId, tell: parts.tell, begin });
+interface OpenPart {
+  readonly kind: "text" | "reasoning";
+  readonly index: number;
+}
 
-  return {
-    read: (choice) => {
-      const delta = isJsonObject(choice["delta"]) ? choice["delta"] : {};
-      const refusal = textOf(delta["refusal"]);
-      refused ||= refusal !== "";
-      say("reasoning", thinkingOf(delta));
-      say("text", textOf(delta["content"]) + refusal);
-      calls.read(delta);
-      if (delta["images"] !== undefined) show(readImages(delta["images"]));
-      if (isJsonObject(delta["audio"])) hear(delta["audio"]);
-      const finish = choice["finish_reason"];
-      // Some compatible servers say an empty one in every piece until the last.
-      if (typeof finish === "string" && finish !== "") end(finish);
-    },
-    end,
-    stopped: () => stop,
-  };
+/** A class without closures, because thousands of streams may be open. */
+export class ChoiceReader implements CallingChoice {
+  readonly #answer: ChoosingAnswer;
+  #open: OpenPart | undefined;
+  #refused = false;
+  /** Most answers call nothing. */
+  #calls: CallsReader | undefined;
+  #stopped: Stopped | undefined;
 
-  function say(kind: "text" | "reasoning", text: string): void {
-    if (text === "") return;
-    if (open?.kind !== kind) {
-      open = { kind, index: begin() };
-    }
-    parts.tell({ kind, index: open.index, text });
+  constructor(answer: ChoosingAnswer) {
+    this.#answer = answer;
   }
 
-  function show(images: readonly ImagePart[]): void {
+  /** Undefined while more may come. */
+  get stopped(): Stopped | undefined {
+    return this.#stopped;
+  }
+
+  get answerId(): string {
+    return this.#answer.id;
+  }
+
+  read(choice: JsonObject): void {
+    const delta = isJsonObject(choice["delta"]) ? choice["delta"] : {};
+    const refusal = textOf(delta["refusal"]);
+    this.#refused ||= refusal !== "";
+    this.#say("reasoning", thinkingOf(delta));
+    this.#say("text", textOf(delta["content"]) + refusal);
+    this.#call(callsIn(delta));
+    if (delta["images"] !== undefined) this.#show(readImages(delta["images"]));
+    if (isJsonObject(delta["audio"])) this.#hear(delta["audio"]);
+    const finish = choice["finish_reason"];
+    // Some compatible servers say an empty one in every piece until the last.
+    if (typeof finish === "string" && finish !== "") this.end(finish);
+  }
+
+  tell(event: ChatEvent): void {
+    this.#answer.tell(event);
+  }
+
+  begin(): number {
+    this.#close();
+    return this.#answer.nextIndex();
+  }
+
+  end(finish: string | undefined): void {
+    if (this.#stopped !== undefined) return;
+    this.#close();
+    this.#calls?.end();
+    const reason = readStopReason(finish, { called: this.#calls !== undefined, refused: this.#refused });
+    const odd = oddFinish(finish);
+    this.#stopped = odd === undefined ? { reason } : { reason, odd };
+  }
+
+  #say(kind: OpenPart["kind"], text: string): void {
+    if (text === "") return;
+    if (this.#open?.kind !== kind) this.#open = { kind, index: this.begin() };
+    this.tell({ kind, index: this.#open.index, text });
+  }
+
+  #call(pieces: readonly JsonObject[]): void {
+    if (pieces.length === 0) return;
+    this.#calls ??= new CallsReader(this);
+    this.#calls.read(pieces);
+  }
+
+  #show(images: readonly ImagePart[]): void {
     for (const { kind, source } of images) {
-      const index = begin();
-      parts.tell({ kind, index, source });
-      parts.tell({ kind: "part_end", index });
+      const index = this.begin();
+      this.tell({ kind, index, source });
+      this.tell({ kind: "part_end", index });
     }
   }
 
   /** The transcript comes in pieces before the sound. */
-  function hear(audio: JsonObject): void {
+  #hear(audio: JsonObject): void {
     const transcript = textOf(audio["transcript"]);
     const hasBytes = textOf(audio["data"]) !== "";
-    if (transcript !== "" || hasBytes) parts.tell({ kind: "media", transcript, hasBytes });
+    if (transcript !== "" || hasBytes) this.tell({ kind: "media", transcript, hasBytes });
   }
 
-  function begin(): number {
-    close();
-    return parts.nextIndex();
-  }
-
-  function close(): void {
-    if (open !== undefined) parts.tell({ kind: "part_end", index: open.index });
-    open = undefined;
-  }
-
-  function end(finish: string | undefined): void {
-    if (stop !== undefined) return;
-    close();
-    calls.end();
-    const reason = readStopReason(finish, { called: calls.any(), refused });
-    const odd = oddFinish(finish);
-    stop = odd === undefined ? { reason } : { reason, odd };
+  #close(): void {
+    if (this.#open !== undefined) this.tell({ kind: "part_end", index: this.#open.index });
+    this.#open = undefined;
   }
 }

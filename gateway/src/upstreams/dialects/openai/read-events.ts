@@ -1,89 +1,110 @@
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import { readAnswerId, readAnswerModel } from "../answer-names.ts";
 import type { ChatEvent } from "../chat.ts";
-import type { SseEvent } from "../dialect.ts";
+import type { EventReader, SseEvent } from "../dialect.ts";
 import { isErrorTold } from "../dialect-errors.ts";
 import { choiceError, textOf } from "./answer-members.ts";
-import { createChoiceReader, type ChoiceReader } from "./read-event-choice.ts";
+import { ChoiceReader, type ChoosingAnswer } from "./read-event-choice.ts";
 import { readUsage } from "./usage.ts";
+
+export function createEventReader(): EventReader {
+  const answer = new AnswerReader();
+  return (event) => answer.read(event);
+}
 
 /**
  * A translated request asks for one choice. A caller of OpenAI itself may ask for more: they are told one beside
  * the other, so that what passes can be counted, and the answer stops with the last of them.
+ * A class without closures, because thousands of streams may be open.
  */
-export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
-  const choices = new Map<unknown, ChoiceReader>();
-  /** Those that have not stopped yet. */
-  const running = new Set<ChoiceReader>();
-  let started = false;
-  let stopped = false;
+class AnswerReader implements ChoosingAnswer {
+  #id = "";
+  readonly #choices = new Map<unknown, ChoiceReader>();
+  /** How many of them have not stopped yet. */
+  #running = 0;
+  #partsBegun = 0;
+  #started = false;
+  #stopped = false;
   /** After an error nothing is told but what was used. */
-  let failed = false;
-  let answerId = "";
-  let partsBegun = 0;
+  #failed = false;
+  #told: ChatEvent[] = [];
 
-  let told: ChatEvent[] = [];
-  const tell = (event: ChatEvent): void => void told.push(event);
+  get id(): string {
+    return this.#id;
+  }
 
-  return ({ data }) => {
-    told = [];
-    if (data.trim() === "[DONE]") readDone();
-    else readChunk(parsed(data));
-    return told;
-  };
+  read({ data }: SseEvent): readonly ChatEvent[] {
+    this.#told = [];
+    if (data.trim() === "[DONE]") this.#readDone();
+    else this.#readChunk(parsed(data));
+    return this.#told;
+  }
 
-  function readChunk(chunk: JsonObject): void {
+  tell(event: ChatEvent): void {
+    this.#told.push(event);
+  }
+
+  nextIndex(): number {
+    return this.#partsBegun++;
+  }
+
+  #readChunk(chunk: JsonObject): void {
     const chosen = choicesOf(chunk["choices"]);
     const error = isErrorTold(chunk["error"]) ? chunk["error"] : choiceError(chosen[0]);
     // Moonshot says it in the last choice.
     const usage = readUsage(chunk["usage"]) ?? readUsage(chosen.at(-1)?.["usage"]);
-    if (error !== undefined && !failed) {
-      failed = true;
-      tell(readError(error));
+    if (error !== undefined && !this.#failed) {
+      this.#failed = true;
+      this.tell(readError(error));
     }
-    if (failed) {
-      if (usage !== undefined) tell({ kind: "usage", usage });
+    if (this.#failed) {
+      if (usage !== undefined) this.tell({ kind: "usage", usage });
       return;
     }
-    if (!started && (chosen.length > 0 || usage !== undefined)) {
-      started = true;
-      answerId = readAnswerId(textOf(chunk["id"])) ?? "";
-      const model = readAnswerModel(textOf(chunk["model"]));
-      tell({ kind: "start", id: answerId || undefined, model: model || undefined });
-    }
-    for (const choice of chosen) {
-      const reader = readerOf(choice["index"] ?? 0);
-      reader.read(choice);
-      if (reader.stopped() !== undefined) running.delete(reader);
-    }
-    if (chosen.length > 0) stopWhenAllHave();
-    if (usage !== undefined) tell({ kind: "usage", usage });
+    if (!this.#started && (chosen.length > 0 || usage !== undefined)) this.#start(chunk);
+    for (const choice of chosen) this.#readChoice(choice);
+    if (chosen.length > 0) this.#stopWhenAllHave();
+    if (usage !== undefined) this.tell({ kind: "usage", usage });
+  }
+
+  #start(chunk: JsonObject): void {
+    this.#started = true;
+    this.#id = readAnswerId(textOf(chunk["id"])) ?? "";
+    const model = readAnswerModel(textOf(chunk["model"]));
+    this.tell({ kind: "start", id: this.#id || undefined, model: model || undefined });
+  }
+
+  #readChoice(choice: JsonObject): void {
+    const reader = this.#readerOf(choice["index"] ?? 0);
+    const wasRunning = reader.stopped === undefined;
+    reader.read(choice);
+    if (wasRunning && reader.stopped !== undefined) this.#running--;
   }
 
   /** A vendor that says it is done has finished, even if it did not say how. */
-  function readDone(): void {
-    if (!started || stopped || failed) return;
-    if (choices.size === 0) readerOf(0);
-    for (const reader of running) reader.end(undefined);
-    running.clear();
-    stopWhenAllHave();
+  #readDone(): void {
+    if (!this.#started || this.#stopped || this.#failed) return;
+    if (this.#choices.size === 0) this.#readerOf(0);
+    for (const reader of this.#choices.values()) reader.end(undefined);
+    this.#running = 0;
+    this.#stopWhenAllHave();
   }
 
-  function readerOf(choice: unknown): ChoiceReader {
-    const known = choices.get(choice);
+  #readerOf(choice: unknown): ChoiceReader {
+    const known = this.#choices.get(choice);
     if (known !== undefined) return known;
-    const reader = createChoiceReader({ answerId, tell, nextIndex: () => partsBegun++ });
-    choices.set(choice, reader);
-    running.add(reader);
+    const reader = new ChoiceReader(this);
+    this.#choices.set(choice, reader);
+    this.#running++;
     return reader;
   }
 
-  function stopWhenAllHave(): void {
-    const [first] = choices.values();
-    const stop = first?.stopped();
-    if (stopped || stop === undefined || running.size > 0) return;
-    stopped = true;
-    tell({ kind: "stop", stopSequence: undefined, ...stop });
+  #stopWhenAllHave(): void {
+    if (this.#stopped || this.#running > 0) return;
+    const [first] = this.#choices.values();
+    if (first?.stopped === undefined) return;
+    this.#stopped = true;
+    this.tell({ kind: "stop", stopSequence: undefined, ...first.stopped });
   }
 }
 
