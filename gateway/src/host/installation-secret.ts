@@ -15,6 +15,7 @@ import { codeOf } from "../platform/error-code.ts";
 import { messageOf } from "../platform/error-message.ts";
 import { giveToOwnerOf } from "../platform/give-to-owner.ts";
 import { isThere, namingForbidden } from "../platform/is-there.ts";
+import { syncFolder } from "../platform/sync-folder.ts";
 
 /** The secret of this installation: from the environment, or from the data folder; undefined when none was made yet. */
 export function findInstallationSecret(
@@ -73,6 +74,7 @@ function make(file: string, randomHex: (bytes: number) => string): void {
   } finally {
     rmSync(draft, { force: true });
   }
+  // Before any data is under it.
   syncFolder(dirname(file));
 }
 
@@ -97,13 +99,3 @@ function linkOrCopy(draft: string, file: string): void {
 
 /** Not every file system lets a file have two names. */
 const withoutSecondNames: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
-
-/** So that a power cut does not take the name, when there is data under the secret. */
-function syncFolder(folder: string): void {
-  const handle = openSync(folder, "r");
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-}

@@ -16,6 +16,7 @@ import { namingFile } from "./database.ts";
 import { findSecret } from "../installation-rows.ts";
 import { checkNotMoved, readMovedMark } from "./moved-mark.ts";
 import { giveToOwnerOf } from "../../../platform/give-to-owner.ts";
+import { syncFolder } from "../../../platform/sync-folder.ts";
 import { makePrivate } from "./private-files.ts";
 
 /**
@@ -183,15 +184,7 @@ function isSameFile(one: string, other: string): boolean {
 }
 
 function syncFile(file: string): void {
-  sync(openSync(file, "r+"));
-}
-
-/** So that a power cut does not take the new name with it. */
-function syncFolder(folder: string): void {
-  sync(openSync(folder, "r"));
-}
-
-function sync(handle: number): void {
+  const handle = openSync(file, "r+");
   try {
     fsyncSync(handle);
   } finally {
