@@ -308,6 +308,22 @@ test("a list may take longer to read than a caller waits for anything else", asy
   }
 });
 
+test("a read whose time was over before it had a connection is given up without a word to the operator's terminal", async () => {
+  const warnings: string[] = [];
+  const note = ({ name }: Error): void => void warnings.push(name);
+  process.on("warning", note);
+  let nowMs = 0;
+  const db = openDatabase({ url: server.url, monotonicMs: () => (nowMs += 3_000) });
+  try {
+    expect(await settled(db.read("SELECT 1"))).toBeInstanceOf(StoreBusy);
+    await Bun.sleep(10);
+    expect(warnings).toEqual([]);
+  } finally {
+    process.off("warning", note);
+    await db.close();
+  }
+});
+
 test("a process that stood still is not told that it holds what others may have given back meanwhile", async () => {
   const url = await newDatabase();
   let [aheadMs, standsStillMs] = [0, 0];

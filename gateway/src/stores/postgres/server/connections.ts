@@ -83,11 +83,10 @@ export function openConnections(options: ConnectionOptions): Connections {
   return {
     with: async (use, { purpose = "anything", timeoutMs = statementMs, deadlineMs } = {}) => {
       const isBounded = deadlineMs !== undefined;
-      const connection = await (isBounded
-        ? reserveWithin(deadlineMs - monotonicMs(), purpose)
-        : reserve(purpose));
-      const leftMs = isBounded ? deadlineMs - monotonicMs() : timeoutMs;
-      const timer = setTimeout(() => void connection.close({ timeout: 0 }).catch(() => {}), leftMs);
+      // A process that stood still may find that its time is over.
+      const leftMs = (): number => (isBounded ? Math.max(0, deadlineMs - monotonicMs()) : timeoutMs);
+      const connection = await (isBounded ? reserveWithin(leftMs(), purpose) : reserve(purpose));
+      const timer = setTimeout(() => void connection.close({ timeout: 0 }).catch(() => {}), leftMs());
       try {
         // What has to be done by a moment has no more time for taking several statements.
         return await use(queryOn(connection, isBounded ? undefined : timer), connection);
