@@ -152,6 +152,7 @@ function copySources() {
     "sandbox",
     "site",
     "contract",
+    "docs",
     "test",
     "scripts",
     "package.json",
