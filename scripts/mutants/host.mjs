@@ -238,6 +238,13 @@ export const mutants = [
     tests: ["gateway/src/config/environment.test.ts"],
   },
   {
+    name: "an address of ours is told as it was written: its cookies go over plain http, and clients know it otherwise",
+    file: "gateway/src/config/environment.ts",
+    find: "new URL(written).href.replace(",
+    replace: "written.replace(",
+    tests: ["gateway/src/config/environment.test.ts"],
+  },
+  {
     name: "the books are kept in memory",
     file: "gateway/src/config/environment.ts",
     find: 'if (path === ":memory:")',

@@ -96,7 +96,7 @@ test("a variable that is empty counts as one that is not set", () => {
 
 test("a base address with a path is refused by name: neither calls nor agents would be found under it", () => {
   const read = (url: string) => readSettings({ TOLLGATE_BASE_URL: url }, "/nowhere").baseUrl;
-  for (const ending of ["/gw", "/gw/", "/v1", "?a=b", "/#here", "?", "#", "/?"]) {
+  for (const ending of ["/gw", "/gw/", "/v1", "?a=b", "/#here", "?", "#", "/?", "\\gw"]) {
     expect(() => read(`https://api.example.com${ending}`)).toThrow(
       "TOLLGATE_BASE_URL must be an address without a path",
     );
@@ -119,6 +119,15 @@ describe.each(["TOLLGATE_BASE_URL", "TOLLGATE_SITE_URL", "TOLLGATE_MCP_URL"])("a
     "https://api.example.com/a b",
   ])("that is %j begins no link, and is refused by name", (url) => {
     expect(read(url)).toThrow(`${name} must be an address that begins with http:// or https://`);
+  });
+
+  test.each([
+    ["HTTPS://API.Example.com/", "https://api.example.com"],
+    ["https://api.example.com:443", "https://api.example.com"],
+    ["http://bücher.example:8080", "http://xn--bcher-kva.example:8080"],
+  ])("that is %s is known as %s, as clients write it", (url, known) => {
+    const { baseUrl, siteUrl, mcpUrl } = read(url)();
+    expect(baseUrl ?? siteUrl ?? mcpUrl).toBe(known);
   });
 
   test.each([

@@ -89,7 +89,7 @@ function readAddress(environment: Environment, name: string): string | undefined
   return address;
 }
 
-/** As it is written, because links begin with it; a slash at its end would double the one our paths begin with. */
+/** As clients write it, who compare it letter by letter; a slash at its end would double the one our paths begin with. */
 function readHttpAddress(environment: Environment, name: string): string | undefined {
   const written = environment[name];
   if (written === undefined) return undefined;
@@ -98,7 +98,7 @@ function readHttpAddress(environment: Environment, name: string): string | undef
   // What stands there is not repeated, and every link would show it.
   if (/^\w+:\/\/[^/?#]*@/.test(written))
     throw new Error(`${name} must be an address without a user or a password.`);
-  return written.replace(/\/+$/, "");
+  return new URL(written).href.replace(/\/+$/, "");
 }
 
 function readHost({ HOST: written = "127.0.0.1", TOLLGATE_BASE_URL: baseUrl }: Environment): string {
