@@ -69,9 +69,15 @@ const isRoot = process.platform === "linux" && process.getuid?.() === 0;
 
 test.skipIf(!isRoot)("what root makes in the service's folder is the service's (needs root)", () => {
   chownSync(folder, 65_532, 65_531);
-  makeInstallationSecret(folder, systemBytes);
-  const { uid, gid, mode } = statSync(join(folder, "secret"));
-  expect([uid, gid, mode & 0o777]).toEqual([65_532, 65_531, 0o600]);
+  const data = join(folder, "data");
+  makeInstallationSecret(data, systemBytes);
+  for (const [place, allowed] of [
+    [data, 0o700],
+    [join(data, "secret"), 0o600],
+  ] as const) {
+    const { uid, gid, mode } = statSync(place);
+    expect([uid, gid, mode & 0o777]).toEqual([65_532, 65_531, allowed]);
+  }
 });
 
 test.skipIf(!isRoot || Bun.which("setpriv") === null)(

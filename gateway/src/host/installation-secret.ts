@@ -4,7 +4,6 @@ import {
   copyFileSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   rmSync,
@@ -15,6 +14,7 @@ import { codeOf } from "../platform/error-code.ts";
 import { messageOf } from "../platform/error-message.ts";
 import { giveToOwnerOf } from "../platform/give-to-owner.ts";
 import { isThere, namingForbidden } from "../platform/is-there.ts";
+import { makeFolder } from "../platform/make-folder.ts";
 import { syncFolder } from "../platform/sync-folder.ts";
 
 /** The secret of this installation: from the environment, or from the data folder; undefined when none was made yet. */
@@ -37,7 +37,7 @@ export function makeInstallationSecret(
 ): string {
   const file = secretFile(dataFolder);
   try {
-    mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+    makeFolder(dataFolder);
     make(file, (bytes) => Buffer.from(randomBytes(bytes)).toString("hex"));
   } catch (error) {
     throw new Error(`${file} cannot be made: ${messageOf(error)}.`, { cause: error });

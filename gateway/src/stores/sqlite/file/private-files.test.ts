@@ -134,22 +134,25 @@ test.skipIf(process.platform !== "linux" || process.getuid?.() !== 0)(
 );
 
 test.skipIf(process.platform !== "linux" || process.getuid?.() !== 0)(
-  "what root makes first in the service's folder is the service's, to the last file (needs root)",
+  "what root makes first in the service's folder is the service's, to the last file, and folders for it too (needs root)",
   async () => {
-    mkdirSync(data);
-    chownSync(data, 65_532, 65_531);
-    const lock = takeServerLock(`${path}.lock`);
-    const store = openSqliteStore({ path, ballastPath: `${path}.ballast` });
+    chownSync(folder, 65_532, 65_531);
+    const deep = join(data, "books");
+    const inside = join(deep, "tollgate.db");
+    const lock = takeServerLock(`${inside}.lock`);
+    const store = openSqliteStore({ path: inside, ballastPath: `${inside}.ballast` });
     await store.accounts.create({ ...account, nowMs: 1 });
-    const owners = readdirSync(data).map((name) => {
+    const owners = readdirSync(data, { recursive: true, encoding: "utf8" }).map((name) => {
       const { uid, gid } = statSync(join(data, name));
       return `${name} ${uid} ${gid}`;
     });
     expect(owners.toSorted()).toEqual(
-      ["", "-shm", "-wal", ".ballast", ".lock", ".lock-journal"].map(
-        (suffix) => `tollgate.db${suffix} 65532 65531`,
-      ),
+      [
+        "",
+        ...["", "-shm", "-wal", ".ballast", ".lock", ".lock-journal"].map((end) => `/tollgate.db${end}`),
+      ].map((name) => `books${name} 65532 65531`),
     );
+    expect([statSync(data).uid, modeOf(data), modeOf(deep)]).toEqual([65_532, "700", "700"]);
     await store.close();
     lock?.release();
   },

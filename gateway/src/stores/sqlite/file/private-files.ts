@@ -1,6 +1,7 @@
 // Whoever can read the data reads the hashes of keys, and what everybody did and paid: only its owner can.
 
-import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { chmodSync, readdirSync, statSync } from "node:fs";
+import { makeFolder } from "../../../platform/make-folder.ts";
 
 /** Runs what makes files, so that others can read none of them, not even while they are made. */
 export function makePrivate<Made>(make: () => Made): Made {
@@ -14,7 +15,7 @@ export function makePrivate<Made>(make: () => Made): Made {
 
 /** Makes the folder, or closes to others the one that an earlier program made. */
 export function openPrivateFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   unlessForbidden(() => {
     if (isOursAlone(folder)) closeToOthers(folder);
   });
