@@ -49,4 +49,9 @@ test("whoever sets the secret of a data folder with its line break is asked whet
   expect((await tollgate(["account", "list"], secret)).errors).toContain(question);
   expect((await tollgate(["doctor"], secret)).out).toContain(question);
   expect((await tollgate(["account", "list"], secret.trim())).code).toBe(0);
+  const backup = join(folder, "backup.db");
+  expect((await tollgate(["backup", backup])).code).toBe(0);
+  expect((await tollgate(["restore", backup], secret)).errors).toContain(
+    "(is there a line break at its end?)",
+  );
 });

@@ -68,7 +68,9 @@ function newBooks(db: Database, parts: TakingParts): NewBooks {
   const take = async (query: Query, moveId: string, old: OldBooks): Promise<MovedRows | undefined> => {
     if (await arrived(query, moveId)) return undefined;
     if ((await claimSecretIn(query, fingerprint)) !== fingerprint)
-      throw new Error(`${name} belongs to another secret than TOLLGATE_SECRET.`);
+      throw new Error(
+        `${name} belongs to another secret than TOLLGATE_SECRET. Is there a line break at its end?`,
+      );
     const moved = await insertBooks(query, old.rows(), { name, endedAtMs: wallMs(), onProgress });
     const { findings } = await auditBooks(query);
     const [finding] = findings;

@@ -258,6 +258,7 @@ function checkSecret(db: Database, backup: string, fingerprint: string | undefin
   if (fingerprint === undefined || claimed === undefined || claimed === fingerprint) return;
   throw new Error(
     `${backup} was written under another secret than this installation has, and nothing was changed. ` +
-      "If it is meant to go on here, first put its secret in the place of data/secret, or set TOLLGATE_SECRET to it.",
+      "If it is meant to go on here, first put its secret in the place of data/secret, or set TOLLGATE_SECRET to it " +
+      "(is there a line break at its end?).",
   );
 }
