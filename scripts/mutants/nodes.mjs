@@ -337,6 +337,14 @@ export const mutants = [
     only: "nobody takes the places of the living",
   },
   {
+    name: "nodes: the first in a new list of nodes takes the places of those that are not in it yet",
+    file: `${stores}/redis/limiter-script.ts`,
+    find: " and not hasSpoken(lost) then",
+    replace: " then",
+    tests: limits,
+    only: "nor does who says first that it is there",
+  },
+  {
     name: "nodes: one that was forgotten does not count its places again",
     file: `${stores}/redis/soft-limiter.ts`,
     find: "if (joined.wasForgotten)",

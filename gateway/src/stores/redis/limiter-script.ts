@@ -219,9 +219,12 @@ local function hasSpoken(name)
   return (tonumber(redis.call('ZSCORE', KEYS[1], name)) or 0) >= serverMs() - nodeSilentMs
 end
 
+-- In the list of nodes, and no name of any: somebody was missing from it who lives, so it was lost, or the clock was put
+-- forward. Until all that live have said so again, nobody can tell by it who is gone.
+local lost = 'lost'
+
 -- Who has a place, and whose of these are free for the taking because their node is gone. For a take, nodes are looked at only
--- when there is no room without. Who is not there itself by the list of nodes cannot tell by it who else is: it was lost, or
--- the clock was put forward, and everybody is as silent.
+-- when there is no room without. Who is not in the list of nodes itself is the first to meet that it was lost.
 local function openPlaces(key, limit)
   local endMs = firstEndMs(key)
   if endMs and endMs <= nowMs then
@@ -229,7 +232,7 @@ local function openPlaces(key, limit)
     endMs = firstEndMs(key)
   end
   local places = { key = key, endMs = endMs, used = endMs and redis.call('ZCARD', key) or 0, gone = nil }
-  if (places.used >= limit or asked == 'look') and hasSpoken(node) then
+  if (places.used >= limit or asked == 'look') and hasSpoken(node) and not hasSpoken(lost) then
     local isGone, gone = {}, {}
     for _, member in ipairs(redis.call('ZRANGE', key, 0, -1)) do
       local of = string.match(member, '^%S+')
@@ -361,16 +364,18 @@ if asked == 'rename' then
   return {}
 end
 
--- Nodes say that they are there, and hear how many are, and whether they were taken for gone. Who has just come keeps its earlier names until it has brought
--- over what stands under them. Only earlier ones are dropped: this may be heard late, after a later one was said.
+-- Nodes say that they are there, and hear how many are, and whether they were taken for gone. Who has just come keeps its
+-- earlier names until it has brought over what stands under them. Only earlier ones are dropped: this may be heard late,
+-- after a later one was said.
 if asked == 'come' or asked == 'join' then
   local spokeMs, count, isCounted = serverMs(), 0, {}
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', spokeMs - nodeSilentMs))
   local added = redis.call('ZADD', KEYS[1], spokeMs, node)
+  if asked == 'join' and added == 1 then redis.call('ZADD', KEYS[1], spokeMs, lost) end
   redis.call('PEXPIRE', KEYS[1], nodesKeptMs)
   for _, name in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
     local id = idOf(name)
-    if not isCounted[id] then count, isCounted[id] = count + 1, true end
+    if name ~= lost and not isCounted[id] then count, isCounted[id] = count + 1, true end
     if asked == 'join' and isEarlierName(name) then redis.call('ZREM', KEYS[1], name) end
   end
   return { count, added }

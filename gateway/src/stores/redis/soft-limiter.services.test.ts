@@ -157,6 +157,29 @@ describe("when Redis has lost the list of nodes, or its clock was put forward", 
     client.close();
   });
 
+  test.each(Object.keys(accidents))(
+    "nor does who says first that it is there, before the others have: %s",
+    async (accident) => {
+      const prefix = newPrefix();
+      const [earlier, later] = [Bun.randomUUIDv7(), Bun.randomUUIDv7()];
+      const one = await openNode(prefix, undefined, earlier);
+      await Bun.sleep(2_500);
+      const two = await openNode(prefix, undefined, later);
+      for (const [at, node] of [one, two].entries())
+        expect((await node.take([slot(`${at}`)])).kind).toBe("taken");
+      const client = new Bun.RedisClient(redis.url);
+      const saidSince = async (ms: number): Promise<string> =>
+        String(await client.send("ZRANGE", [`${prefix}nodes`, `${ms}`, "inf", "BYSCORE"]));
+      const beganMs = Date.now();
+      await accidents[accident]?.(client, `${prefix}nodes`);
+      await until(async () => (await saidSince(beganMs)) !== "");
+      const [first, others] = (await saidSince(beganMs)).includes(earlier) ? [one, later] : [two, earlier];
+      expect((await first.take([slot("x")])).kind).toBe("refused");
+      expect(await saidSince(beganMs)).not.toContain(others);
+      client.close();
+    },
+  );
+
   test("a node that was forgotten is back with its places, also those that others took meanwhile", async () => {
     const prefix = newPrefix();
     const id = Bun.randomUUIDv7();
