@@ -105,7 +105,7 @@ describe("a batch", () => {
 
   test("never spends more than its total, even when prices rise while it runs", async () => {
     // Longer than a credential is remembered, so that the second call is made under the new plan.
-    await gateway.sandbox.fault({ latency_ms: 2_500, times: 1 });
+    await gateway.sandbox.fault({ vendor: "financialdatasets", latency_ms: 2_500, times: 1 });
     const running = batch({ calls: [snapshotOrder(0.1), snapshotOrder(0.1)], max_total_price_usd: 0.1 });
     await until(async () => (await gateway.balance(account)).held > 0);
     await gateway.store.accounts.update(account.accountId, { planMultiplierPpm: 1_500_000n });
@@ -120,7 +120,9 @@ describe("a batch", () => {
     ["a task that is still to be paid", "accepted", {}],
     ["a task that may have been created", "failed", { mode: "close" }],
   ])("keeps of its total what %s may cost, even when prices rise while it runs", async (_, status, fault) => {
-    await gateway.sandbox.fault({ vendor: "dashscope", latency_ms: 2_500, times: 1, ...fault });
+    // The task of the case before is asked about from time to time, and must not meet what is meant for this one.
+    const creation = { vendor: "dashscope", path_contains: "/video-synthesis" };
+    await gateway.sandbox.fault({ ...creation, latency_ms: 2_500, times: 1, ...fault });
     const running = batch({
       calls: [videoOrder(0.9, "[stuck] a red fox"), snapshotOrder(0.9)],
       max_total_price_usd: 0.548,
