@@ -2,6 +2,7 @@
 
 import { afterAll, afterEach, beforeEach, expect } from "bun:test";
 import type { Receipt } from "../../client/src/operations.ts";
+import type { GatewayParts } from "../../gateway/src/gateway.ts";
 import { isSold } from "../../gateway/src/operation/operation.ts";
 import { json } from "../support/answers.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
@@ -37,8 +38,8 @@ export const costOf = (response: Response): string | null =>
   response.headers.get("x-tollgate-cost-micros-usd");
 
 /** To be called once in a file of tests. */
-export async function useSoldOperations(): Promise<SoldOperations> {
-  const gateway = await openTestGateway({ config: roomy });
+export async function useSoldOperations(parts: Partial<GatewayParts> = {}): Promise<SoldOperations> {
+  const gateway = await openTestGateway({ config: roomy, parts });
   beforeEach(() => gateway.sandbox.clear());
   afterEach(async () => expect(await gateway.audit()).toEqual([]));
   afterAll(() => gateway.close());

@@ -1,18 +1,17 @@
 // Nobody spends more than they have or were allowed, however many call at once: through HTTP, on every route on sale.
 
 import { describe, expect, test } from "bun:test";
-import { createForwarder } from "../../gateway/src/upstreams/forwarder.ts";
-import { createHttpClient } from "../../gateway/src/upstreams/http/http-client.ts";
-import { protocols } from "../../gateway/src/upstreams/protocols.ts";
 import { nested, read } from "../bad-inputs/error-shapes.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import { json } from "../support/answers.ts";
 import { holdOnDisk } from "../support/hold-on-disk.ts";
 import { snapshotMicros, snapshotPath } from "../support/purchases.ts";
+import { sendAfter } from "../support/send-after.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { costOf, roomy, usdOf, useSoldOperations } from "./sold-operations.ts";
 
-const { gateway, sold, quoteOf } = await useSoldOperations();
+let beforeSending = async (): Promise<void> => {};
+const { gateway, sold, quoteOf } = await useSoldOperations({ forwarder: sendAfter(() => beforeSending()) });
 
 describe("never more than the balance", () => {
   test("of 50 callers at once on a balance for 10, 10 are served and 40 are refused", async () => {
@@ -89,10 +88,21 @@ describe("never more than the balance", () => {
       expect([one.id, turnedAway.status]).toEqual([one.id, 402]);
       expect(await gateway.sandbox.book()).toEqual([]);
 
-      // While the upstream thinks, both holds are open, and no third one fits.
-      await gateway.sandbox.fault({ latency_ms: 150, times: 20 });
+      // Nothing leaves for the upstream before all others are answered: both holds are open, and no third one fits.
+      const leaving = Promise.withResolvers<void>();
+      let waiting = 0;
+      beforeSending = () => {
+        if (++waiting > 2) leaving.resolve();
+        return leaving.promise;
+      };
       const account = await gateway.openAccount({ creditUsd: usdOf(2 * most) });
-      const responses = await Promise.all(Array.from({ length: 12 }, () => one.send(account)));
+      let answered = 0;
+      const asked = Array.from({ length: 12 }, async () => {
+        const response = await one.send(account);
+        if (++answered === 10) leaving.resolve();
+        return response;
+      });
+      const responses = await Promise.all(asked);
       const statuses = responses.map(({ status }) => status).toSorted((a, b) => a - b);
       const expected = [200, 200, ...Array.from({ length: 10 }, () => 402)];
       expect([one.id, ...statuses]).toEqual([one.id, ...expected]);
@@ -105,22 +115,11 @@ describe("never more than the balance", () => {
   });
 
   test("a hold is on disk before the first byte leaves", async () => {
-    const inner = createForwarder(createHttpClient(), protocols);
     const seen: unknown[] = [];
     const watched = await openTestGateway({
       config: roomy,
       parts: {
-        forwarder: {
-          prepare: (wanted) => {
-            const prepared = inner.prepare(wanted);
-            if (prepared.kind !== "ready") return prepared;
-            const send = async () => {
-              seen.push(await holdOnDisk(watched.data, wanted.callId));
-              return prepared.send();
-            };
-            return { ...prepared, send };
-          },
-        },
+        forwarder: sendAfter(async (callId) => void seen.push(await holdOnDisk(watched.data, callId))),
       },
     });
     try {
