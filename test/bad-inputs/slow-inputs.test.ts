@@ -231,13 +231,17 @@ async function quoteMs(path: string, body: string): Promise<readonly [ms: number
   return [performance.now() - startedMs, response.status];
 }
 
-/** The least of some: what others do on this machine only ever makes it longer. */
-async function leastMs(path: string, body: object | string): Promise<readonly [ms: number, status: number]> {
+/** The least of some, or the first that is short enough: what others do on this machine only ever makes it longer. */
+async function leastMs(
+  path: string,
+  body: object | string,
+  enoughMs = 0,
+): Promise<readonly [ms: number, status: number]> {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const [firstMs, status] = await quoteMs(path, text);
   let leastMs = firstMs;
   // What takes long by itself does so every time; what another process took from one try is not in all of them.
-  for (let tries = 0; tries < 3 && leastMs < 10_000; tries++) {
+  for (let tries = 0; tries < 3 && leastMs >= enoughMs && leastMs < 10_000; tries++) {
     const [ms] = await quoteMs(path, text);
     leastMs = Math.min(leastMs, ms);
   }
@@ -251,11 +255,12 @@ for (const [dialect, pathOf, cases] of dialects) {
       async (_name, hostile) => {
         const path = pathOf(model);
         const [once, status] = await leastMs(path, hostile.body(model, hostile.count));
-        const [fourTimes, then] = await leastMs(path, hostile.body(model, 4 * hostile.count));
+        // What grows with the square takes sixteen times as long.
+        const allowedMs = 11 * once + 100;
+        const [fourTimes, then] = await leastMs(path, hostile.body(model, 4 * hostile.count), allowedMs);
         // Else the longer one would be measured up to its refusal only.
         expect(then).toBe(status);
-        // What grows with the square takes sixteen times as long.
-        expect(fourTimes).toBeLessThan(11 * once + 100);
+        expect(fourTimes).toBeLessThan(allowedMs);
       },
       60_000,
     );
@@ -284,15 +289,17 @@ test("a name of a million words takes no longer than one of as many letters", as
   const path = "/v1beta/models/gpt-4o:generateContent";
   const count = 2_000_000;
   const [oneWord, status] = await leastMs(path, { contents: "a", ["ab".repeat(count)]: 1 });
-  const [words, then] = await leastMs(path, { contents: "a", ["a_".repeat(count)]: 1 });
+  const allowedMs = 3 * oneWord + 50;
+  const [words, then] = await leastMs(path, { contents: "a", ["a_".repeat(count)]: 1 }, allowedMs);
   expect([status, then]).toEqual([400, 400]);
-  expect(words).toBeLessThan(3 * oneWord + 50);
+  expect(words).toBeLessThan(allowedMs);
 });
 
 test("a list of wrong messages takes no longer to refuse than as long a list that nobody looks into", async () => {
   const list = repeat(99_000, () => 0);
   const [unread, status] = await leastMs("/v1/chat/completions", { model: "gpt-4o", metadata: list });
-  const [wrong, then] = await leastMs("/v1/chat/completions", { model: "gpt-4o", messages: list });
+  const allowedMs = 3 * unread + 30;
+  const [wrong, then] = await leastMs("/v1/chat/completions", { model: "gpt-4o", messages: list }, allowedMs);
   expect([status, then]).toEqual([400, 400]);
-  expect(wrong).toBeLessThan(3 * unread + 30);
+  expect(wrong).toBeLessThan(allowedMs);
 });

@@ -4,7 +4,7 @@ import { expect } from "bun:test";
 export function expectInProportion(prepare: (size: number) => () => void, size: number): void {
   for (let tries = 1; ; tries++) {
     const allowedMs = 11 * leastMs(prepare(size)) + 50;
-    const tookMs = leastMs(prepare(4 * size));
+    const tookMs = leastMs(prepare(4 * size), allowedMs);
     // A machine that others use slows down one of the two now and then; the square of the size is there every time.
     if (tookMs >= allowedMs && tries < triesMax) continue;
     expect(tookMs).toBeLessThan(allowedMs);
@@ -14,8 +14,12 @@ export function expectInProportion(prepare: (size: number) => () => void, size: 
 
 const triesMax = 3;
 
-/** The least of some: what others do on this machine only ever makes it longer. */
-const leastMs = (run: () => void): number => Math.min(...[1, 2, 3].map(() => timed(run)));
+/** The least of some, or the first that is short enough: what others do on this machine only ever makes it longer. */
+function leastMs(run: () => void, enoughMs = 0): number {
+  let least = timed(run);
+  for (let more = 2; more > 0 && least >= enoughMs; more--) least = Math.min(least, timed(run));
+  return least;
+}
 
 function timed(run: () => void): number {
   const startedMs = performance.now();
