@@ -56,7 +56,7 @@ describe("a process killed while it creates a task", () => {
         await home.sandbox.settled();
         expect(await creations(home)).toBe(fate.atVendor);
 
-        const next = await openFailpointProgram(home, undefined);
+        const next = await openSuccessor(home);
         const retry = await send(next, account);
         const told = (await retry.json()) as object;
         expect([retry.status, told]).toMatchObject(
@@ -70,8 +70,7 @@ describe("a process killed while it creates a task", () => {
         expect({ ...again, request_id: "" }).toEqual({ ...told, request_id: "" });
         expect((await home.balance(account)).held).toBe(videoMicros);
         expect(await home.audit()).toEqual([]);
-        next.kill("SIGKILL");
-        await next.exited;
+        await next.close();
 
         // Later it is charged once if its vendor has it and we know, and else its hold goes back at the deadline.
         const later = await openSuccessor(home, { aheadMs: fate.charged ? pollAheadMs : dayMs });
@@ -223,8 +222,11 @@ async function openHome(): Promise<{ home: TestGateway; account: TestAccount }> 
   return { home, account: await home.openAccount() };
 }
 
-const send = ({ url }: FailpointProgram, account: TestAccount, prompt = quick): Promise<Response> =>
-  callerAt(url).post(account, createPath, video(prompt), { ...asynchronous, ...key });
+const send = (
+  { url }: Pick<FailpointProgram, "url">,
+  account: TestAccount,
+  prompt = quick,
+): Promise<Response> => callerAt(url).post(account, createPath, video(prompt), { ...asynchronous, ...key });
 
 const creations = async (home: TestGateway): Promise<number> =>
   (await home.sandbox.book()).filter(({ path }) => path.endsWith("/video-synthesis")).length;
