@@ -20,7 +20,7 @@ const hurry = 10;
 
 export async function runChaos(options: {
   readonly seconds: number;
-  /** A slow machine goes on until there were so many of each, for five times as long at most. */
+  /** A slow machine goes on until there were so many of each, without more kills, for eight times as long at most. */
   readonly atLeast?: { readonly answered: number; readonly kills: number; readonly sentAgain: number };
   readonly seed: number;
   readonly workers?: number;
@@ -51,8 +51,11 @@ export async function runChaos(options: {
     const isOver = (): boolean => {
       const passedSeconds = (performance.now() - startedAt) / 1_000;
       if (passedSeconds <= seconds) return false;
-      return isEnough() || passedSeconds > 5 * seconds;
+      return isEnough() || passedSeconds > 8 * seconds;
     };
+    /** Killed on and on, a slow machine would hardly answer. */
+    const isKilledEnough = (): boolean =>
+      atLeast !== undefined && kills >= atLeast.kills && performance.now() - startedAt > seconds * 1_000;
     const work = async (worker: number): Promise<void> => {
       for (let turn = 0; !isOver(); turn++) {
         reports.push(await makeCall(client, `w${worker}t${turn}s${seed}`, random));
@@ -63,6 +66,7 @@ export async function runChaos(options: {
     while (!isOver()) {
       await Bun.sleep(killEveryMs.least + random() * (killEveryMs.most - killEveryMs.least));
       if (isOver()) break;
+      if (isKilledEnough()) continue;
       gateway = await killAndStart(gateway, installation, random);
       proxy.aim(gateway.url);
       kills += 1;
