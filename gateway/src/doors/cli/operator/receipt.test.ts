@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openScriptedGateway } from "../../../../../client/scripted-gateway.ts";
 import { openSqliteStore } from "../../../stores/sqlite/sqlite-store.ts";
 import { createBookkeeper } from "../test-bookkeeper.ts";
 import { createTerminal, type Terminal } from "../test-terminal.ts";
@@ -51,24 +52,33 @@ test("a call that is not in the books is said so", async () => {
 
 test("with a key, or without data, the gateway is asked, and the data stays closed", async () => {
   const closed = () => Promise.reject(new Error("The data was opened."));
-  const baseUrl = "http://127.0.0.1:9";
-  for (const [apiKey, hasData, said] of [
-    [`tgk_${"a".repeat(36)}`, true, `It was asked at ${baseUrl}`],
-    [undefined, false, "There is no data here. Put a key into the environment as TOLLGATE_KEY"],
-    [
-      "",
-      false,
-      "or, as the operator, run this where the server runs, or set TOLLGATE_DATA or TOLLGATE_STORE.",
-    ],
-  ] as const) {
-    const elsewhere = createTerminal({
-      openStore: closed,
-      hasData: async () => hasData,
-      caller: () => ({ apiKey, baseUrl }),
-    });
-    const { exitCode, errors } = await elsewhere.run("receipt", "call-1");
-    expect(exitCode).toBe(1);
-    expect(errors[0]).toContain(said);
+  const gateway = await openScriptedGateway({ answers: [] });
+  const { baseUrl } = gateway.transport;
+  const apiKey = `tgk_${"a".repeat(36)}`;
+  try {
+    for (const [given, hasData, said] of [
+      [apiKey, true, "no such request"],
+      [undefined, false, "There is no data here. Put a key into the environment as TOLLGATE_KEY"],
+      [
+        "",
+        false,
+        "or, as the operator, run this where the server runs, or set TOLLGATE_DATA or TOLLGATE_STORE.",
+      ],
+    ] as const) {
+      const elsewhere = createTerminal({
+        openStore: closed,
+        hasData: async () => hasData,
+        caller: () => ({ apiKey: given, baseUrl }),
+      });
+      const { exitCode, errors } = await elsewhere.run("receipt", "call-1");
+      expect(exitCode).toBe(1);
+      expect(errors[0]).toContain(said);
+    }
+    expect(gateway.lookUps.map(({ path, headers }) => [path, headers["authorization"]])).toEqual([
+      ["/v1/requests/call-1", `Bearer ${apiKey}`],
+    ]);
+  } finally {
+    await gateway.close();
   }
 });
 
