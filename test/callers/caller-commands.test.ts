@@ -229,19 +229,6 @@ describe("tollgate call", () => {
     expect(program).toMatchObject({ status: 400, body: { meta: { error_message: why } } });
   });
 
-  test("says where it asked when nobody is there", async () => {
-    const nobody = "http://127.0.0.1:9";
-    const asked = [["usage"], ["call", ...snapshotWords]].map((words) =>
-      tollgate(words, { TOLLGATE_BASE_URL: nobody }),
-    );
-    for (const { code, errors } of await Promise.all(asked)) {
-      expect(code).toBe(1);
-      expect(errors).toStartWith(
-        `No connection to the gateway came about. It was asked at ${nobody} (TOLLGATE_BASE_URL). No money moved.`,
-      );
-    }
-  });
-
   test("needs the key in the environment", async () => {
     const { code, errors } = await tollgate(["call", ...rerankWords], { TOLLGATE_KEY: "" });
     expect(code).toBe(1);
@@ -323,7 +310,21 @@ test("tollgate call says of a task that it goes on, when it is charged, and how 
   expect(out).toMatch(/tollgate watch [\w-]{36}$/m);
 });
 
-test("tollgate watch waits until a task has ended, and fails when the task did", async () => {
+// These wait for seconds, and so they wait together.
+test.concurrent("tollgate call says where it asked when nobody is there", async () => {
+  const nobody = "http://127.0.0.1:9";
+  const asked = [["usage"], ["call", ...snapshotWords]].map((words) =>
+    tollgate(words, { TOLLGATE_BASE_URL: nobody }),
+  );
+  for (const { code, errors } of await Promise.all(asked)) {
+    expect(code).toBe(1);
+    expect(errors).toStartWith(
+      `No connection to the gateway came about. It was asked at ${nobody} (TOLLGATE_BASE_URL). No money moved.`,
+    );
+  }
+});
+
+test.concurrent("tollgate watch waits until a task has ended, and fails when the task did", async () => {
   const state = (status: string, more: object = {}) => ({
     status: 200,
     body: { output: { task_id: "t1", task_status: status, ...more }, request_id: "r" },
@@ -348,30 +349,28 @@ test("tollgate watch waits until a task has ended, and fails when the task did",
   }
 });
 
-describe("an answer longer than a pipe can hold", () => {
-  /** The program with its output in a pipe, read only when it had the time to end. */
-  function readLate(words: readonly string[], reader: string): Promise<Ran> {
-    const program = [process.execPath, join(projectFolder, "gateway/src/main.ts"), ...words];
-    const script = `set -o pipefail; "$@" | (sleep 3; ${reader})`;
-    const environment = { TOLLGATE_KEY: account.key, TOLLGATE_BASE_URL: gateway.url };
-    return runProgram(["bash", "-c", script, "bash", ...program], { folder, environment });
-  }
+test.concurrent("an answer longer than a pipe can hold comes out whole, however late it is read", async () => {
+  const words = Array.from({ length: 20 }, (_, at) => `word ${at}`);
+  const input = `input=${JSON.stringify(words)}`;
+  const embeddings = ["embeddings.create", "--arg", "model=text-embedding-3-small", "--json-arg", input];
+  const { code, out } = await readLate(["call", ...embeddings, "--json"], "cat");
+  expect(code).toBe(0);
+  expect(out.length).toBeGreaterThan(64 * 1024);
+  expect(json(out)).toMatchObject({ status: 200, data: { data: words.map(() => ({})) } });
+});
 
-  test.concurrent("comes out whole, however late it is read", async () => {
-    const words = Array.from({ length: 20 }, (_, at) => `word ${at}`);
-    const input = `input=${JSON.stringify(words)}`;
-    const embeddings = ["embeddings.create", "--arg", "model=text-embedding-3-small", "--json-arg", input];
-    const { code, out } = await readLate(["call", ...embeddings, "--json"], "cat");
-    expect(code).toBe(0);
-    expect(out.length).toBeGreaterThan(64 * 1024);
-    expect(json(out)).toMatchObject({ status: 200, data: { data: words.map(() => ({})) } });
-  });
-
-  test.concurrent("holds nobody up when its reader leaves early", async () => {
-    expect(await readLate(["contract"], "head -c 1")).toEqual({ code: 0, out: "{", errors: "" });
-  });
+test.concurrent("an answer longer than a pipe can hold holds nobody up when its reader leaves early", async () => {
+  expect(await readLate(["contract"], "head -c 1")).toEqual({ code: 0, out: "{", errors: "" });
 });
 
 test("no caller's command makes a data folder or a secret", () => {
   expect(existsSync(join(folder, "data"))).toBe(false);
 });
+
+/** The program with its output in a pipe, read only when it had the time to end. */
+function readLate(words: readonly string[], reader: string): Promise<Ran> {
+  const program = [process.execPath, join(projectFolder, "gateway/src/main.ts"), ...words];
+  const script = `set -o pipefail; "$@" | (sleep 3; ${reader})`;
+  const environment = { TOLLGATE_KEY: account.key, TOLLGATE_BASE_URL: gateway.url };
+  return runProgram(["bash", "-c", script, "bash", ...program], { folder, environment });
+}
