@@ -18,7 +18,7 @@ const answers = {
 
 type Native = keyof typeof answers;
 
-const { vendor, gateway, account } = await useScriptedVendor((url) => {
+const { vendor, gateway, account, receiptOf } = await useScriptedVendor((url) => {
   const natives = Object.keys(answers);
   const upstream = (name: string): string =>
     `  ${name}: { protocol: ${name}, url: "${url}/${name}", key: "sk-operator-${name}-0000000000" }`;
@@ -28,15 +28,22 @@ const { vendor, gateway, account } = await useScriptedVendor((url) => {
 });
 
 /** In a dialect that the vendor does not speak. */
-const ask = (native: Native, stream: boolean): Promise<Response> => {
+const ask = (native: Native, stream: boolean): Promise<Response> =>
+  askAt(native === "openai" ? "/v1/messages" : "/v1/chat/completions", native, stream);
+
+const askAt = (path: string, native: Native, stream: boolean): Promise<Response> => {
   const messages = [{ role: "user", content: "a" }];
-  const body = { model: `of-${native}`, messages, stream, max_tokens: 100 };
-  return gateway.post(account, native === "openai" ? "/v1/messages" : "/v1/chat/completions", body);
+  return gateway.post(account, path, { model: `of-${native}`, messages, stream, max_tokens: 100 });
 };
 
 /** Some send the arguments whole, with the start of the block. */
 const start = `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"c","name":"f","input":${args}}}`;
 const events = {
+  openai: [
+    `{"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":${args}}}]}}]}`,
+    `{"id":"c","choices":[{"index":0,"delta":{"content":"b"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":7}}`,
+    "[DONE]",
+  ],
   anthropic: [
     `{"type":"message_start","message":{"id":"msg_1","model":"m","usage":{"input_tokens":5,"output_tokens":1}}}`,
     start,
@@ -61,12 +68,41 @@ test.each(["openai", "anthropic", "gemini"] as const)(
   },
 );
 
-test.each(["anthropic", "gemini"] as const)(
+const streamOf = (data: readonly string[]): Response =>
+  eventStream(data.map((each) => `data: ${each}\n\n`).join(""));
+
+test.each([
+  ["openai", '{"type":"message_stop"}'],
+  ["anthropic", "[DONE]"],
+  ["gemini", "[DONE]"],
+] as const)(
   "an event in which %s nests arguments without end is passed over, and the stream goes on to its end",
-  async (native) => {
-    vendor.answer = () => eventStream(events[native].map((data) => `data: ${data}\n\n`).join(""));
+  async (native, lastWord) => {
+    vendor.answer = () => streamOf(events[native]);
     const response = await ask(native, true);
     expect(response.status).toBe(200);
-    expect(await response.text()).toContain("data: [DONE]\n\n");
+    expect(await response.text()).toContain(`data: ${lastWord}\n\n`);
+  },
+);
+
+test("a caller of the same dialect gets such an event as it came, and pays what the stream used", async () => {
+  vendor.answer = () => streamOf(events.openai);
+  const response = await askAt("/v1/chat/completions", "openai", true);
+  const told = await response.clone().text();
+  expect(told).toContain(events.openai[0]);
+  expect(told).toContain("data: [DONE]\n\n");
+  expect(await receiptOf(response)).toMatchObject({ usage: { input_tokens: 5, output_tokens: 7 } });
+});
+
+test.each(["openai", "anthropic", "gemini"] as const)(
+  "an error nested without end with which a stream of %s begins is the end of that stream, and costs nothing",
+  async (native) => {
+    const error = `{"type":"error","error":{"type":"overloaded_error","code":503,"message":"m","details":${args}}}`;
+    vendor.answer = () => streamOf([error]);
+    const before = await gateway.balance(account);
+    const response = await ask(native, true);
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain('"error":{');
+    expect(await gateway.balance(account)).toEqual(before);
   },
 );

@@ -40,7 +40,9 @@ export function withExactArguments(json: unknown, text: string): unknown {
  * Whether what a vendor wrote is nested as no model nests it. To write it again takes longer the deeper it is, and at last
  * there is no room for it on the stack.
  */
-export const isTooDeep = (text: string): boolean => isNestedDeeper(text, depthMax);
+export const isTooDeep = (text: string): boolean =>
+  // What opens so often is as long. Most events of a stream are shorter, and not looked through for it.
+  text.length > depthMax && isNestedDeeper(text, depthMax);
 
 const depthMax = 500;
 

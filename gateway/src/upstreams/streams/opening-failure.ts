@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { objectIn } from "../answers/answer-text.ts";
 import type { SseEvent } from "../dialects/dialect.ts";
+import { isTooDeep } from "../dialects/exact-json.ts";
 import type { HttpOutcome } from "../http/http-client.ts";
 import type { Exchange, OperatorWords } from "../protocol.ts";
 
@@ -14,7 +15,7 @@ export function failureToldIn(
   { exchange, protocol }: { readonly exchange: Exchange; readonly protocol: OperatorWords },
 ): HttpOutcome | undefined {
   // Nearly every stream begins otherwise, and is not parsed twice for that.
-  if (!data.includes("error")) return undefined;
+  if (!data.includes("error") || isTooDeep(data)) return undefined;
   const json = errorIn(data);
   const status = json && exchange.hiddenFailure?.(json, protocol);
   if (typeof status !== "number") return undefined;
