@@ -327,7 +327,7 @@ export const mutants = [
   {
     name: "bodies for which nobody has paid fill the memory",
     file: "gateway/src/doors/wire/read-body.ts",
-    find: "neededBytes > 0 && !room.take(accountId, neededBytes)",
+    find: "bytes > 0 && !room.take(accountId, bytes)",
     replace: "false",
     tests: ["test/bad-inputs/unending-bodies.test.ts"],
   },
@@ -350,6 +350,20 @@ export const mutants = [
     file: "gateway/src/doors/http/http-call.ts",
     find: "bytesMax, this.known.caller?.accountId, this)",
     replace: "bytesMax, this.known.caller?.accountId)",
+    tests: ["test/bad-inputs/unending-bodies.test.ts"],
+  },
+  {
+    name: "an agent's call that waits for its upstream takes no room for its body",
+    file: "gateway/src/doors/mcp/calls/agent-call.ts",
+    find: "giveBackRoom = parts.bodies.keepRoom(body.byteLength, caller.accountId);",
+    replace: "giveBackRoom = () => {};",
+    tests: ["test/bad-inputs/unending-bodies.test.ts"],
+  },
+  {
+    name: "an agent's call that is answered keeps the room of its body",
+    file: "gateway/src/doors/mcp/calls/run-operation.ts",
+    find: "    call?.leaveBody();\n    done();\n",
+    replace: "    done();\n",
     tests: ["test/bad-inputs/unending-bodies.test.ts"],
   },
   {

@@ -3,8 +3,8 @@
 
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { connect } from "node:net";
+import { askModern, type ToolResult } from "../agents/agent-client.ts";
 import { chatBody } from "../support/purchases.ts";
-
 import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 import { someText } from "./error-shapes.ts";
@@ -120,6 +120,27 @@ test("a body keeps its room until its call is answered, however long its upstrea
   expect(await askLarge(sender)).toBe(429);
   expect(await Promise.all(waiting)).toEqual([200, 200]);
   expect(await askLarge(sender)).toBe(200);
+});
+
+test("what an agent sends keeps its room until its call is answered, too", async () => {
+  const agent = await gateway.openAccount({ tier: "enterprise", creditUsd: "100" });
+  const ask = async (): Promise<unknown> => {
+    const content = [{ type: "image_url", image_url: { url: `data:image/png;base64,${large}` } }];
+    const asked = chatBody({ messages: [{ role: "user", content }], max_tokens: 1 });
+    const use = { operation_id: "chat.completions.create", arguments: asked, max_price_usd: 1 };
+    const { status, message } = await askModern(`${gateway.url}/mcp`, agent.key, "tools/call", {
+      name: "use",
+      arguments: use,
+    });
+    return status === 200 ? (message.result as unknown as ToolResult).structuredContent["status"] : status;
+  };
+  await gateway.sandbox.fault({ vendor: "openai", latency_ms: 3_000, times: 2 });
+  const asked = (await gateway.sandbox.book()).length;
+  const waiting = [ask(), ask()];
+  await until(async () => (await gateway.sandbox.book()).length === asked + 2);
+  expect(await ask()).toBe(429);
+  expect(await Promise.all(waiting)).toEqual(["completed", "completed"]);
+  expect(await ask()).toBe("completed");
 });
 
 test("what a body unpacks to takes the same room, and gives it back", async () => {

@@ -9,6 +9,7 @@ import type { Credential } from "../../keys/keys.ts";
 import type { CallBook } from "../../ledger/call-book.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { CallRefused } from "../../platform/refusals.ts";
+import type { BodyReader } from "../wire/read-body.ts";
 import type { AnswerMemory } from "./sessions/answer-memory.ts";
 import type { SearchIndex } from "./search/search-index.ts";
 import type { RequestStates } from "./approval/request-state.ts";
@@ -25,6 +26,7 @@ export interface ToolParts {
   readonly states: RequestStates;
   readonly memory: AnswerMemory;
   readonly waiting: WaitingRoom;
+  readonly bodies: Pick<BodyReader, "keepRoom">;
   readonly newId: () => string;
   /** An id that nobody can guess, for sessions and approvals. */
   readonly newSecretId: () => string;

@@ -18,6 +18,8 @@ export interface BodyReader {
     accountId?: string,
     keeper?: BodyKeeper,
   ) => Uint8Array | Promise<Uint8Array>;
+  /** Room for a body that came inside of another message, for as long as it is needed: what is returned gives it back. */
+  readonly keepRoom: (bytes: number, accountId: string) => () => void;
 }
 
 /** Whoever needs a body for longer than it takes to read it. */
@@ -71,6 +73,11 @@ export function createBodyReader({ timeoutMs, roomBytes, clock }: Parts): BodyRe
         : readPieces(request, bytesMax, packed ? { ...lodging, keeper: undefined } : lodging);
       const body = new ArrivingBody(arriving, deadlines, timeoutMs).whole;
       return packed ? body.then((bytes) => unpack(bytes, bytesMax, lodging)) : body;
+    },
+    keepRoom: (bytes, accountId) => {
+      const neededBytes = Math.max(0, bytes - roomlessBytes);
+      takeRoom(neededBytes, { room, accountId, nowMs: clock.wallMs });
+      return () => room.giveBack(accountId, neededBytes);
     },
   };
 }
@@ -130,10 +137,13 @@ const nobody = "";
 /** As much of every body needs no room: a connection keeps it anyway, and what most calls send is far less. */
 const roomlessBytes = 256 * 1024;
 
-interface Lodging {
+interface Lodger {
   readonly room: BodyRoom;
   readonly accountId: string;
   readonly nowMs: () => number;
+}
+
+interface Lodging extends Lodger {
   readonly keeper: BodyKeeper | undefined;
 }
 
@@ -165,8 +175,9 @@ interface Size {
 async function gather(
   source: AsyncIterable<Uint8Array>,
   { bytesMax, refuseLarger }: Size,
-  { room, accountId, nowMs, keeper }: Lodging,
+  lodging: Lodging,
 ): Promise<Uint8Array> {
+  const { room, accountId, keeper } = lodging;
   const pieces: Uint8Array[] = [];
   let totalBytes = 0;
   let takenBytes = 0;
@@ -177,7 +188,7 @@ async function gather(
       totalBytes += piece.byteLength;
       if (totalBytes > bytesMax) refuseLarger(bytesMax);
       const neededBytes = Math.max(0, totalBytes - roomlessBytes) - takenBytes;
-      if (neededBytes > 0 && !room.take(accountId, neededBytes)) noRoom(room.shareOf(accountId), nowMs());
+      takeRoom(neededBytes, lodging);
       takenBytes += neededBytes;
       pieces.push(piece);
     }
@@ -188,6 +199,10 @@ async function gather(
   } finally {
     if (!isKept) giveBack();
   }
+}
+
+function takeRoom(bytes: number, { room, accountId, nowMs }: Lodger): void {
+  if (bytes > 0 && !room.take(accountId, bytes)) noRoom(room.shareOf(accountId), nowMs());
 }
 
 const tooLarge = (bytesMax: number): never =>

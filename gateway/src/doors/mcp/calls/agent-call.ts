@@ -11,10 +11,12 @@ import { type Micros, usdFromMicros } from "../../../platform/money.ts";
 import { refuse } from "../../../platform/refusals.ts";
 import type { UseArguments } from "../tools/tool-shapes.ts";
 import { sortMembers } from "../../../platform/sort-members.ts";
+import type { BodyReader } from "../../wire/read-body.ts";
 
 export interface RunParts {
   readonly gate: Gate;
   readonly newId: () => string;
+  readonly bodies: Pick<BodyReader, "keepRoom">;
 }
 
 /** One operation as an agent wants it run. */
@@ -36,12 +38,17 @@ export interface AgentCall {
   readonly images: ImageContent[];
 }
 
+export interface OpenedCall extends Call {
+  /** The call is answered, and its body needs no room any more. */
+  readonly leaveBody: () => void;
+}
+
 /** A use of a tool as a call like any other. */
 export async function openCall(
   wanted: AgentCall,
   costMode: "quote" | undefined,
   parts: RunParts,
-): Promise<Call> {
+): Promise<OpenedCall> {
   const { gate } = parts;
   const { offer, caller } = wanted;
   const opened = {
@@ -58,6 +65,8 @@ export async function openCall(
     if (costMode === "quote") wanted.known.counted.push(...opened.known.counted);
     throw error;
   }
+  const { body } = request;
+  let giveBackRoom: (() => void) | undefined;
   return {
     ...opened,
     id: parts.newId(),
@@ -79,10 +88,13 @@ export async function openCall(
     bodyKnownAs: () => (request.content ? JSON.stringify(sortMembers(request.content)) : ""),
     forwarded: {},
     approval: { coveredMicros: wanted.autoApproveMicros, claim: wanted.claim },
-    readBody: async (bytesMax) =>
-      request.body.byteLength <= bytesMax
-        ? request.body
-        : refuse("payload_too_large", `The arguments are larger than ${bytesMax} bytes.`),
+    readBody: async (bytesMax) => {
+      if (body.byteLength > bytesMax)
+        refuse("payload_too_large", `The arguments are larger than ${bytesMax} bytes.`);
+      giveBackRoom = parts.bodies.keepRoom(body.byteLength, caller.accountId);
+      return body;
+    },
+    leaveBody: () => giveBackRoom?.(),
   };
 }
 

@@ -9,7 +9,7 @@ import type { JsonObject } from "../../../platform/json.ts";
 import type { Micros } from "../../../platform/money.ts";
 import type { CallRefused } from "../../../platform/refusals.ts";
 import { asRefusal } from "../caught-refusal.ts";
-import { openCall, type RunParts, type AgentCall } from "./agent-call.ts";
+import { openCall, type AgentCall, type OpenedCall, type RunParts } from "./agent-call.ts";
 import { readAnswer } from "./read-answer.ts";
 import { taskHandleOf } from "./task-handle.ts";
 import { toolError } from "../tools/tool-errors.ts";
@@ -35,7 +35,7 @@ export async function runOperation(wanted: AgentCall, parts: RunParts): Promise<
   const { call: asked } = wanted;
   const head = { operation_id: asked.operation_id, max_price_usd: asked.max_price_usd };
   const done = gate.begin();
-  let call: Call | undefined;
+  let call: OpenedCall | undefined;
   try {
     call = await openCall(wanted, undefined, parts);
     const answer = await runCall(call, gate);
@@ -51,6 +51,7 @@ export async function runOperation(wanted: AgentCall, parts: RunParts): Promise<
     const told = { ...head, ...facts(call), ...receiptOf(refusal), ...refusedAs(refusal, call) };
     return { told, refusal, cost: call && costOf(call) };
   } finally {
+    call?.leaveBody();
     done();
   }
 }
@@ -81,7 +82,7 @@ async function handBack(call: Call, { known }: AgentCall, gate: Gate): Promise<v
  * of any limit: the request it came with was counted, and the call itself counts when it is made.
  */
 export async function quoteOperation(wanted: AgentCall, parts: RunParts): Promise<Cost | CallRefused> {
-  let call: Call | undefined;
+  let call: OpenedCall | undefined;
   try {
     call = await openCall(wanted, "quote", parts);
     await runCall(call, parts.gate);
@@ -89,6 +90,7 @@ export async function quoteOperation(wanted: AgentCall, parts: RunParts): Promis
   } catch (error) {
     return asRefusal(error);
   } finally {
+    call?.leaveBody();
     if (call) await handBack(call, wanted, parts.gate);
   }
 }
