@@ -214,6 +214,28 @@ describe("answers", () => {
     expect(ends).toEqual(["shutdown", "end"]);
   });
 
+  test("for a piece of which there is no room are broken off, and whoever sends it hears that nobody takes it", async () => {
+    const heard: string[] = [];
+    const body: PacedBody = {
+      write: async (reader) => {
+        line.takesBytesAtOnce = 1;
+        try {
+          const behind = reader.send("too much");
+          heard.push("to be waited for");
+          await behind;
+        } catch (error) {
+          heard.push(String(error));
+        }
+      },
+      cancel: () => void heard.push("cancelled"),
+    };
+    const { connection, line, host } = openFake(async () => reply(body));
+    host.onBehind = (behind) => behind.terminate();
+    connection.received(Buffer.from(get("/")));
+    await Bun.sleep(0);
+    expect(heard).toEqual(["cancelled", "Error: The other side has left."]);
+  });
+
   describe("of which much is still to be taken", () => {
     const large = "x".repeat(10_000_000);
 

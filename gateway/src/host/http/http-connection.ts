@@ -198,7 +198,10 @@ export class HttpConnection implements Peer, Reader, Unread {
     if (this.#phase !== "answering") throw new Error(leftUs);
     this.#writer.writePiece(piece);
     const behind = this.#writer.taken();
-    if (behind) this.#host.onBehind(this);
+    if (!behind) return undefined;
+    this.#host.onBehind(this);
+    // There may have been no room for it. Whoever waited then would wait for nobody.
+    if (this.hasLeft()) throw new Error(leftUs);
     return behind;
   }
 

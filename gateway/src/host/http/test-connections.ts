@@ -85,7 +85,7 @@ export function openFake(answer: ConnectionHost["answer"]) {
     end: () => void ends.push("end"),
     terminate: () => void ends.push("terminate"),
   };
-  const host: ConnectionHost = {
+  const host: { -readonly [Part in keyof ConnectionHost]: ConnectionHost[Part] } = {
     answer,
     idleSeconds: 60,
     stalledSeconds: 60,
