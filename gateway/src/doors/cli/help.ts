@@ -1,16 +1,45 @@
 import type { Answer, Command, Flags } from "./command.ts";
 import { fieldLines } from "./output.ts";
 
+/** Commands that are looked for in one place. */
+export interface Family {
+  readonly title: string;
+  readonly commands: readonly Command[];
+}
+
+/** What `help` alone answers: every command in a line, short enough to find the one that is meant. */
+export function overview(families: readonly Family[]): Answer {
+  const commands = families.flatMap((family) => family.commands);
+  const width = Math.max(...commands.map((command) => namedOf(command).length));
+  return {
+    lines: [
+      "Tollgate, a metered API gateway.",
+      ...families.flatMap((family) => [
+        "",
+        family.title,
+        ...family.commands.map((command) => `  ${namedOf(command).padEnd(width)}  ${command.summary}`),
+      ]),
+      "",
+      'Every command takes --json and --help: "tollgate key issue --help" shows what it takes besides.',
+    ],
+    json: describe(commands),
+    exitCode: 0,
+  };
+}
+
+const namedOf = ({ words, operand }: Command): string =>
+  [...words, ...(operand === undefined ? [] : [operand])].join(" ");
+
 /** What `--help` answers: one command in full, or the list of those whose names begin with the words given. */
 export function helpFor(matching: readonly Command[]): Answer {
   const [only] = matching;
   const lines = only !== undefined && matching.length === 1 ? commandHelp(only) : listHelp(matching);
-  return {
-    lines,
-    json: { commands: matching.map((command) => ({ usage: usageOf(command), summary: command.summary })) },
-    exitCode: 0,
-  };
+  return { lines, json: describe(matching), exitCode: 0 };
 }
+
+const describe = (commands: readonly Command[]): object => ({
+  commands: commands.map((command) => ({ usage: usageOf(command), summary: command.summary })),
+});
 
 function usageOf(command: Command): string {
   const flags = Object.entries(command.flags).map(([name, flag]) => {
@@ -18,16 +47,11 @@ function usageOf(command: Command): string {
     if (flag.kind === "repeated") return `[--${name} ${flag.placeholder} …]`;
     return flag.required ? `--${name} ${flag.placeholder}` : `[--${name} ${flag.placeholder}]`;
   });
-  return [
-    "tollgate",
-    ...command.words,
-    ...(command.operand === undefined ? [] : [command.operand]),
-    ...flags,
-  ].join(" ");
+  return ["tollgate", namedOf(command), ...flags].join(" ");
 }
 
 const listHelp = (commands: readonly Command[]): string[] => [
-  "Tollgate, a metered API gateway. Every command takes --json and --help.",
+  "Every command takes --json and --help.",
   ...commands.flatMap((command) => ["", `  ${usageOf(command)}`, `      ${command.summary}`]),
 ];
 

@@ -8,8 +8,8 @@ import { call, quote } from "./caller/call.ts";
 import { usage } from "./caller/usage.ts";
 import { watch } from "./caller/watch.ts";
 import type { CliParts } from "./cli-parts.ts";
-import { CommandFailed, WrongUsage, type Answer, type Command } from "./command.ts";
-import { helpFor } from "./help.ts";
+import { CommandFailed, WrongUsage, type Answer } from "./command.ts";
+import { helpFor, overview, type Family } from "./help.ts";
 import { accountLedger } from "./operator/account/account-ledger.ts";
 import { accountUsage } from "./operator/account/account-usage.ts";
 import { accountCreate, accountList, accountShow, accountUpdate } from "./operator/account/account.ts";
@@ -29,41 +29,31 @@ import { serve } from "./operator/serve.ts";
 import { topUp } from "./operator/topup.ts";
 import { version } from "./operator/version.ts";
 
-const commands: readonly Command[] = [
-  serve,
-  accountCreate,
-  accountList,
-  accountShow,
-  accountUpdate,
-  accountLedger,
-  accountUsage,
-  topUp,
-  adjust,
-  keyIssue,
-  keyList,
-  keyUpdate,
-  keyRotate,
-  keyRevoke,
-  linkList,
-  linkRevoke,
-  grantList,
-  grantRevoke,
-  quotaList,
-  quotaApprove,
-  quotaDeny,
-  audit,
-  doctor,
-  contract,
-  backup,
-  restore,
-  move,
-  call,
-  quote,
-  usage,
-  receipt,
-  watch,
-  version,
+const families: readonly Family[] = [
+  { title: "The gateway and its configuration", commands: [serve, doctor, contract, version] },
+  { title: "Calls, with the key in TOLLGATE_KEY", commands: [call, quote, usage, receipt, watch] },
+  {
+    title: "Accounts and money",
+    commands: [
+      accountCreate,
+      accountList,
+      accountShow,
+      accountUpdate,
+      accountLedger,
+      accountUsage,
+      topUp,
+      adjust,
+    ],
+  },
+  { title: "Keys", commands: [keyIssue, keyList, keyUpdate, keyRotate, keyRevoke] },
+  {
+    title: "What people applied for, linked and let in",
+    commands: [quotaList, quotaApprove, quotaDeny, linkList, linkRevoke, grantList, grantRevoke],
+  },
+  { title: "The data", commands: [audit, backup, restore, move] },
 ];
+
+const commands = families.flatMap((family) => family.commands);
 
 /** What people type everywhere else, in our words. */
 const habits: ReadonlyMap<string, string> = new Map([
@@ -132,6 +122,7 @@ async function answerTo(typed: readonly string[], prepare: () => Promise<CliPart
 /** `help`, `help key`, `key --help`, `key issue --help`: the words before any flag say what about. */
 function helpAbout(words: readonly string[]): Answer {
   const asked = namesOf(words[0] === "help" ? words.slice(1) : words);
+  if (asked.length === 0) return overview(families);
   const exact = commands.filter((one) => one.words.every((word, at) => asked[at] === word));
   if (exact.length > 0) return helpFor(exact);
   const family = commands.filter((one) => asked.every((word, at) => one.words[at] === word));

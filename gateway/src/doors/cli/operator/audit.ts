@@ -11,7 +11,7 @@ export const audit = defineCommand({
     const balanced = report.findings.length === 0;
     return {
       lines: [
-        `Checked ${report.accounts} accounts, ${report.calls} calls and ${report.entries} entries.`,
+        `Checked every account (${report.accounts}), call (${report.calls}) and entry (${report.entries}).`,
         ...report.findings.map(findingLine),
         ...(report.truncated ? ["There are more findings than these."] : []),
         balanced ? "The books balance." : "The books do not balance.",
