@@ -215,7 +215,18 @@ describe("the configuration", () => {
     ],
     [upstreamWith("models: [a model]"), /upstreams\.a\.models\.0: expected a model name/],
     ["models: { m: on }", /models\.m: expected object/],
-    ["models: { m: { colour: red } }", /models\.m: unknown setting colour/],
+    [
+      "models: { m: { colour: red } }",
+      /models\.m: unknown setting colour; there are via, price, max_output_tokens, context_tokens$/,
+    ],
+    [
+      "models: { m: { price: { inputs: 1 } } }",
+      /models\.m\.price: unknown setting inputs; there are input, /,
+    ],
+    [
+      upstreamWith("models_max: 1"),
+      /upstreams\.a: unknown setting models_max; there are protocol, url, key, /,
+    ],
     ["models: { m: { price: { input: -1 } } }", /models\.m\.price\.input: expected USD per 1,000,000/],
     ["models: { m: { price: { input: 0.1234567 } } }", /models\.m\.price\.input: expected USD/],
     [
@@ -248,10 +259,14 @@ describe("the configuration", () => {
     ],
     ["models: { 'a model': { price: { input: 1 } } }", /models\.a model: expected a model name: letters/],
     ["mcp: { clients: { 'a client': { name: A } } }", /mcp\.clients\.a client: expected a client id/],
-    ["tiers: { gold: { rpm: 1, tpm: 1, concurrency: 1 } }", /tiers/],
+    [
+      "tiers: { gold: { rpm: 1, tpm: 1, concurrency: 1 } }",
+      /tiers: unknown setting gold; there are free, starter, growth, enterprise/,
+    ],
     ["tiers: { free: { rpm: 0, tpm: 1, concurrency: 1 } }", /tiers\.free\.rpm/],
     ["signup_credit_usd: lots", /signup_credit_usd: expected USD/],
-    ["colour: red", /unknown setting colour/],
+    ["colour: red", /the file: unknown setting colour; there are names, upstreams, models, /],
+    ["upstream: {}\nmodel: {}", /the file: unknown setting upstream, model; there are names, /],
     ["signup_credit_usd: 1000000.01", /signup_credit_usd: expected at most 1000000 USD/],
     ["signup_credit_usd: 999999999999999", /signup_credit_usd: expected at most 1000000 USD/],
     ["mcp: { grant_per_day_usd: 1000000.01 }", /mcp\.grant_per_day_usd: expected at most 1000000 USD/],

@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import { ConfigError, describeIssue } from "../platform/config-error.ts";
+import { ConfigError, describeIssue, nameKnownSettings } from "../platform/config-error.ts";
 import { messageOf } from "../platform/error-message.ts";
 import { readConfigFile, type ConfigFile } from "./config-file.ts";
 import { configSchema, type Config } from "./config.ts";
@@ -23,7 +23,7 @@ export function parseConfig(text: string, file: string, environment: Environment
   const problems: string[] = repeatedNames(text);
   const interpolated = interpolate(written, [], environment, problems);
   if (problems.length > 0) throw new ConfigError(file, problems);
-  const parsed = configSchema.safeParse(interpolated);
+  const parsed = configSchema.safeParse(interpolated, { error: nameKnownSettings });
   if (!parsed.success) throw new ConfigError(file, parsed.error.issues.map(describeIssue));
   checkReferences(parsed.data, file);
   return parsed.data;

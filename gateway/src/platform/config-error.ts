@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 
 /** A configuration that cannot be used. Each line names the place in the file and what was expected there. */
 export class ConfigError extends Error {
@@ -13,8 +13,22 @@ export function describeIssue(issue: z.core.$ZodIssue): string {
   const where = issue.path.length === 0 ? "the file" : issue.path.join(".");
   // What is allowed in a name is said by the rule it broke, one level deeper.
   if (issue.code === "invalid_key") return `${where}: ${issue.issues[0]?.message ?? issue.message}`;
-  if (issue.code === "unrecognized_keys") return `${where}: unknown setting ${issue.keys.join(", ")}`;
+  if (issue.code === "unrecognized_keys") return `${where}: ${issue.message}`;
   if (issue.code === "invalid_union" && issue.message === "Invalid input")
     return `${where}: not a value that fits here`;
   return `${where}: ${issue.message.replace(/^Invalid input: /, "")}`;
+}
+
+/** Says what could be written there instead, because what is meant is most often a letter away. */
+export const nameKnownSettings: z.core.$ZodErrorMap = (issue) =>
+  issue.code === "unrecognized_keys"
+    ? `unknown setting ${issue.keys.join(", ")}; there are ${knownSettings(issue.inst).join(", ")}`
+    : undefined;
+
+function knownSettings(section: unknown): readonly string[] {
+  if (section instanceof z.ZodObject) return Object.keys(section.shape);
+  if (section instanceof z.ZodRecord && section.keyType instanceof z.ZodEnum) {
+    return section.keyType.options.map(String);
+  }
+  throw new Error("A section of the configuration knows its settings, or takes any.");
 }
