@@ -45,7 +45,7 @@ describe("what is refused is the client's own typed error", () => {
     };
     expectAll(await failureOf(stranger, "gpt-4o-mini"), 401, /key/i);
     expectAll(await failureOf(await open(name, { creditUsd: "0" }), "gpt-4o-mini"), 402, /available/);
-    expectAll(await failureOf(await open(name), "gpt-0-imaginary"), 404, /no such model/);
+    expectAll(await failureOf(await open(name), "gpt-0-imaginary"), 404, /no model gpt-0-imaginary/);
     const busy = await open(name, { tier: "free" });
     for (let asked = 0; asked < 60; asked++) await gateway.call(busy.account, "/v1/limits");
     expectAll(await failureOf(busy, "gpt-4o-mini"), 429, /per minute|limit/i);

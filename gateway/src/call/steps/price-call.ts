@@ -75,14 +75,18 @@ function refuseModel({ call, input, caller }: ValidCall, { modelOf = bodyModel }
       )
     : [];
   const names = serving.map(({ operation }) => operation.id).join(", ");
+  // Apps ask for models that nobody chose in them, so whoever reads this is told which one it was.
   return refuse(
     "model_not_found",
     names === ""
-      ? "There is no such model at this operation; GET /v1/models lists the models there are, and what each is for."
+      ? `There is no model ${wanted.slice(0, namedCharactersMax)} at this operation; GET /v1/models lists the models there are, and what each is for.`
       : `${wanted} is not served by this operation, but by ${names}.`,
     { field: "model" },
   );
 }
+
+/** No model has a longer name, and what is no name at all need not be told whole. */
+const namedCharactersMax = 200;
 
 function unpriced(operationId: string, gate: Gate): never {
   gate.log.error("an operation without a price was called", { operation_id: operationId });
