@@ -266,7 +266,9 @@ test("whoever met an error on these pages is shown a way on", async () => {
   expect(linkIn(await browser.submit(page, { action: "sign_out", csrf: "" }))).toBe("/account");
 });
 
-test("a receipt says on its page what it says to programs", async () => {
+const withoutCommas = (figure: string): string => figure.replaceAll(",", "");
+
+test("a receipt says on its page what it says to programs, and what each line of it comes to", async () => {
   const { browser } = await signedIn(whole);
   const { data } = await ask<{ data: Record<string, unknown>[] }>(whole, "/v1/requests");
   expect(data.length).toBe(6);
@@ -295,10 +297,22 @@ test("a receipt says on its page what it says to programs", async () => {
     expect(words).toContain(`${receipt.created_at.slice(0, 23).replace("T", " ")} UTC`);
     const metered = rows(page.html, "What was metered");
     expect(metered.map(([unit]) => unit)).toEqual(Object.keys(receipt.usage));
-    for (const { unit, quantity, unit_price_usd: each } of receipt.prices)
-      expect(metered.map((row) => row.join(" ").replaceAll(",", ""))).toContain(
-        `${unit} ${quantity} ${each} USD`,
-      );
+    const lines = new Map(metered.map(([unit, ...figures]) => [unit, figures.map(withoutCommas)]));
+    let value = 0;
+    for (const { unit, quantity, unit_price_usd: each } of receipt.prices) {
+      const [count, price, amount = ""] = lines.get(unit) ?? [];
+      expect([unit, count, price]).toEqual([
+        unit,
+        `${quantity}`,
+        unit.endsWith("_tokens")
+          ? `${Number((Number(each) * 1e6).toFixed(6))} USD per 1000000`
+          : `${each} USD each`,
+      ]);
+      expect(parseFloat(amount)).toBeCloseTo(quantity * Number(each), 12);
+      value += parseFloat(amount);
+    }
+    // What less than a micro remains is the account's next call's.
+    expect(Math.abs(value * 1e6 - receipt.usage_value_micros_usd)).toBeLessThan(1);
     expect(rows(page.html, "Attempts").map(([upstream]) => upstream)).toEqual(
       receipt.attempts.map(({ upstream }) => upstream),
     );

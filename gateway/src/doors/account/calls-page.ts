@@ -80,9 +80,11 @@ const table = ({ calls, names }: Listed): Html =>
     figures: [names ? 4 : 3],
     rows: calls.map((call) => [
       html`<a href="${path}/${call.request_id}">${moment(call.created_at)}</a>`,
-      html`<code>${breakable(call.operation_id)}</code>${
+      html`<span class="what"
+        ><code>${breakable(call.operation_id)}</code>${
           call.model === null ? undefined : html`<span class="beside">${call.model}</span>`
-        }`,
+        }</span
+      >`,
       ...(names ? [html`<span class="name">${names.get(call.key_id) ?? call.key_id}</span>`] : []),
       outcomeOf(call),
       chargeOf(call),

@@ -1,5 +1,6 @@
 import { accountPage } from "../../config/addresses.ts";
 import type { Receipt } from "../../ledger/receipt.ts";
+import { picoFromUsd, usdFromPico } from "../../platform/money.ts";
 import { grouped } from "../pages/counted.ts";
 import { html, type Html } from "../pages/html.ts";
 import type { AccountPage } from "./account-layout.ts";
@@ -21,11 +22,11 @@ export const receiptPage = (receipt: Receipt, payer: Payer): AccountPage => ({
     <h1>Receipt</h1>
     <p class="lead"><code>${receipt.operation_id}</code> ${outcomeOf(receipt)}</p>
     <dl class="tiles">
-      ${amount("Held", receipt.held_micros_usd, "the most it could cost")}
-      ${amount("Value", receipt.usage_value_micros_usd, "what was metered, at list price")}
       ${amount("Charged", receipt.charged_micros_usd, "what the account paid")}
+      ${amount("Value", receipt.usage_value_micros_usd, "what was metered, at list price")}
+      ${amount("Held", receipt.held_micros_usd, "the most it could cost")}
     </dl>
-    <p class="note">${receipt.explanation}</p>
+    <p>${receipt.explanation}</p>
     <h2>The call</h2>
     ${facts(receipt, payer)}
     <h2>Metered</h2>
@@ -79,16 +80,13 @@ function metered({ usage, prices, ...receipt }: Receipt): Html {
         ? html`<p>Nothing was metered.</p>`
         : accountTable({
             caption: "What was metered, and its prices",
-            columns: ["Unit", "Quantity", "List price of each"],
-            figures: [1, 2],
-            rows: units.map(([unit, quantity]) => {
-              const each = priceOf.get(unit);
-              return [
-                html`<code>${unit}</code>`,
-                grouped(quantity),
-                each === undefined ? "none" : `${each} USD`,
-              ];
-            }),
+            columns: ["Unit", "Quantity", "List price", "Value"],
+            figures: [1, 2, 3],
+            rows: units.map(([unit, quantity]) => [
+              html`<code>${unit}</code>`,
+              grouped(quantity),
+              ...priceAndValue(unit, quantity, priceOf.get(unit)),
+            ]),
           })
     }
     <dl class="facts">
@@ -96,6 +94,16 @@ function metered({ usage, prices, ...receipt }: Receipt): Html {
       ${fact("Plan multiplier", html`${receipt.plan_multiplier}`)}
       ${fact("Price version", html`<code>${receipt.price_version}</code>`)}
     </dl>`;
+}
+
+/** Prices of tokens are known by the million, as the price list has them; of one it would be all zeros. */
+function priceAndValue(unit: string, quantity: number, usdEach: string | undefined): readonly string[] {
+  const pico = usdEach === undefined ? undefined : picoFromUsd(usdEach);
+  if (pico === undefined) return ["none", "none"];
+  const price = unit.endsWith("_tokens")
+    ? `${usdFromPico(pico * 1_000_000n)} USD per 1,000,000`
+    : `${usdFromPico(pico)} USD each`;
+  return [price, `${grouped(usdFromPico(pico * BigInt(quantity)))} USD`];
 }
 
 const attempts = ({ attempts: made }: Receipt): Html =>
