@@ -121,7 +121,7 @@ testInBrowser("without JavaScript everything can be read, and the price list sea
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Prices" }).click();
     await page.getByLabel("Search").fill("comments");
     await page.getByRole("button", { name: "Search" }).click();
-    expect(await page.getByRole("status").textContent()).toContain("1 operation, 0 models.");
+    expect(await page.getByRole("status").textContent()).toContain("0 models, 1 operation.");
     await page.getByRole("link", { name: "Comments of a post" }).click();
     expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Comments of a post");
     expect(await page.getByRole("table").count()).toBeGreaterThan(2);

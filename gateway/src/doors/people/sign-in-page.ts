@@ -29,7 +29,8 @@ export const signInPage = ({ csrf, purpose, problem }: SignIn): SmallPage => ({
         ${problem === undefined ? undefined : html`aria-invalid="true"`}
       />
       <p class="hint" id="key-hint">
-        It begins with tgk_. It is used to recognise your account and is not passed on.
+        It begins with tgk_, and whoever runs this gateway issues it. It is used to recognise your account and
+        is not passed on.
       </p>
       <div class="buttons"><button class="main" name="action" value="sign_in">Sign in</button></div>
     </form>`,

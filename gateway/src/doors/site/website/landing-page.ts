@@ -133,7 +133,7 @@ const doorsOf = (material: Material): readonly (Promised & { readonly path: stri
     title: "Quick start",
     words: `${quickstartClients(material)}.`,
   },
-  { path: "/prices", title: "Prices", words: "Every operation and every model, searchable." },
+  { path: "/prices", title: "Prices", words: "Every model and every operation, searchable." },
   {
     path: "/docs",
     title: "API reference",

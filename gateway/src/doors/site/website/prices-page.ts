@@ -25,19 +25,24 @@ export function readSearch(query: URLSearchParams): Search {
   };
 }
 
-/** Everything that is sold and for how much. The search is a form, so it needs no script. */
+/** Everything that is sold and for how much, what is compared most first. The search is a form, so it needs no script. */
 export function pricesPage(material: Material, search: Search): Page {
   const { offer, link, twinLink } = material;
   const operations = operationPrices(offer, search);
   const models = modelPrices(offer, search);
   const videoModels = videoModelPrices(offer, search);
-  const tiers = tierLimits(offer);
-  const found = foundWords(operations.rows.length, models.rows.length + videoModels.rows.length);
+  const parts: readonly Part[] = [
+    { id: "models", title: "Models", table: models, unit: "USD per 1,000,000 tokens." },
+    { id: "video", title: "Video models", table: videoModels, unit: "USD per second." },
+    { id: "operations", title: "Operations", table: operations },
+    { id: "limits", title: "Limits", table: tierLimits(offer) },
+  ];
+  const shown = parts.filter(({ table }) => table.rows.length > 0);
+  const found = foundWords(models.rows.length + videoModels.rows.length, operations.rows.length);
   const blocks: Block[] = [
     { kind: "text", text: about },
     ...(isSearch(search) ? [{ kind: "text", text: found } as const] : []),
-    ...[operations, models, videoModels].filter(({ rows }) => rows.length > 0),
-    tiers,
+    ...shown.map(({ table }) => table),
   ];
   return {
     path: "/prices",
@@ -52,13 +57,22 @@ export function pricesPage(material: Material, search: Search): Page {
       <p class="found" role="status">
         ${found}${isSearch(search) ? html` <a href="${link("/prices")}">Show everything</a>` : html``}
       </p>
-      ${part("operations", "Operations", operations, link)}
-      ${part("models", "Models", models, link, html`<p class="found">USD per 1,000,000 tokens.</p>`)}
-      ${part("video", "Video models", videoModels, link, html`<p class="found">USD per second.</p>`)}
-      <h2 id="limits">Limits</h2>
-      ${tableHtml(tiers, link)}
+      <nav class="on-this-page" aria-label="On this page">
+        <ul>
+          ${shown.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}
+        </ul>
+      </nav>
+      ${shown.map((part) => partHtml(part, link))}
     </div>`,
   };
+}
+
+interface Part {
+  readonly id: string;
+  readonly title: string;
+  readonly table: Table;
+  /** What its figures are, where all of them are the same. */
+  readonly unit?: string;
 }
 
 const about =
@@ -66,10 +80,10 @@ const about =
 
 const isSearch = ({ words, category }: Search): boolean => words !== "" || category !== undefined;
 
-const foundWords = (operations: number, models: number): string =>
-  operations + models === 0
+const foundWords = (models: number, operations: number): string =>
+  models + operations === 0
     ? "Nothing here fits your search."
-    : `${counted(operations, "operation")}, ${counted(models, "model")}.`;
+    : `${counted(models, "model")}, ${counted(operations, "operation")}.`;
 
 const searchForm = ({ words, category }: Search, action: string): Html =>
   html`<form class="search" role="search" action="${action}" method="get">
@@ -100,8 +114,6 @@ const searchForm = ({ words, category }: Search, action: string): Html =>
     <button type="submit">Search</button>
   </form>`;
 
-function part(id: string, title: string, table: Table, link: LinkTo, words?: Html): Html {
-  if (table.rows.length === 0) return html``;
-  return html`<h2 id="${id}">${title}</h2>
-    ${words} ${tableHtml(table, link)}`;
-}
+const partHtml = ({ id, title, table, unit }: Part, link: LinkTo): Html =>
+  html`<h2 id="${id}">${title}</h2>
+    ${unit === undefined ? undefined : html`<p class="found">${unit}</p>`} ${tableHtml(table, link)}`;

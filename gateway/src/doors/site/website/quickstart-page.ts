@@ -5,7 +5,7 @@ import type { OfferedOperation } from "../../../offer/offer.ts";
 import { takesIdempotencyKey } from "../../../operation/operation.ts";
 import { usdFromMicros, type Micros } from "../../../platform/money.ts";
 import { html } from "../../pages/html.ts";
-import { blocksHtml } from "./blocks-html.ts";
+import { blocksHtml, inline } from "./blocks-html.ts";
 import { blocksMarkdown } from "./blocks-markdown.ts";
 import { code, heading, text, type Block } from "./blocks.ts";
 import { exampleCurl } from "./example-call.ts";
@@ -44,7 +44,7 @@ export function quickstartPage(material: Material): Page {
     markdown: `${about}\n\n${blocksMarkdown(blocks, twinLink)}`,
     main: html`<div class="page">
       <h1>Quick start</h1>
-      <p class="lead">${about}</p>
+      <p class="lead">${inline(about, link)}</p>
       <nav class="on-this-page" aria-label="On this page">
         <ul>
           ${parts.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}
@@ -70,7 +70,7 @@ interface Part {
 }
 
 const aboutFor = (material: Material): string =>
-  `Everything works with one key.${sdkSnippets(material).length > 0 ? " Official clients need their address and key changed, Google's also the version of the API." : ""}`;
+  `Everything works with one key. Whoever runs this gateway issues it: the first start of a new one shows a key, and \`npx tollgate key issue\` makes others.${sdkSnippets(material).length > 0 ? " Official clients need their address and key changed, Google's also the version of the API." : ""}`;
 
 const partOf = ({ title, blocks }: ClientSnippets): Part => ({
   id: title.toLowerCase().replaceAll(/[^a-z]+/g, "-"),
