@@ -65,7 +65,7 @@ test("a person sees who asks for what at which rate and at most how much, and sa
   const { id, url } = await ask();
   const { browser, page } = await signedIn(url);
   for (const words of [
-    "3 USD",
+    "<h1>Approve spending up to 3 USD?</h1>",
     "2.5 USD",
     "0.048 USD",
     "0.02 USD",
@@ -80,6 +80,8 @@ test("a person sees who asks for what at which rate and at most how much, and sa
   expect(page.response.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
   const done = await browser.submit(page, { action: "approve" });
   expect(done.html).toContain("Approved");
+  // What came of it is told before what it was about.
+  expect(done.html.indexOf("You can close this page")).toBeLessThan(done.html.indexOf("Asked by"));
   expect(done.html).not.toContain("something");
   expect(await decisionOf(id)).toBe("approved");
   const tooLate = await browser.submit(page, { action: "deny" });

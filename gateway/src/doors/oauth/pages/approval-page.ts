@@ -20,13 +20,15 @@ export function approvalPage(shown: ShownApproval): SmallPage {
   const { csrf, approval, asker, signedInAs, nowMs } = shown;
   const state = stateOf(approval, nowMs);
   const exposureMicros = approval.items.reduce((sum, { capMicros }) => sum + capMicros, 0n);
+  const exposure = `${grouped(usdFromMicros(exposureMicros))} USD`;
   return {
-    title: state === "open" ? "Approve this spending?" : titles[state],
-    body: html`<dl>
+    title: state === "open" ? `Approve spending up to ${exposure}?` : titles[state],
+    body: html`${state === "open" ? undefined : html`<p role="status">${endOf(state, shown)}</p>`}
+      <dl>
         <dt>Asked by</dt>
         <dd>${asker}</dd>
         <dt>At most</dt>
-        <dd><strong>${grouped(usdFromMicros(exposureMicros))} USD</strong></dd>
+        <dd><strong>${exposure}</strong></dd>
         <dt>Signed in as</dt>
         <dd>${signedInAs}</dd>
         <dt>Open until</dt>
@@ -46,7 +48,7 @@ export function approvalPage(shown: ShownApproval): SmallPage {
                 <button name="action" value="sign_out">Use another key</button>
               </div>
             </form>`
-          : html`<p role="status">${endOf(state, shown)}</p>`
+          : undefined
       }`,
   };
 }

@@ -34,10 +34,8 @@ export interface ConsentFields {
 export const consentPage = (consent: Consent): SmallPage => ({
   title: `Let ${consent.clientName} in?`,
   body: html`<dl>
-      <dt>Client</dt>
-      <dd>${consent.clientName}</dd>
       <dt>Known as</dt>
-      <dd>${consent.clientHost ?? "a client that registered itself; its name is its own word"}</dd>
+      <dd>${consent.clientHost ?? "nobody: it registered itself, and its name is its own word"}</dd>
       <dt>Returns to</dt>
       <dd><strong>${consent.redirectHost}</strong></dd>
       <dt>Signed in as</dt>
