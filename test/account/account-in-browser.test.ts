@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect } from "bun:test";
 import { exampleRequest } from "../../gateway/src/offer/examples/example-request.ts";
 import type { Offer } from "../../gateway/src/offer/offer.ts";
 import { isSold } from "../../gateway/src/operation/operation.ts";
+import { signInWith } from "../sign-in/oauth-person.ts";
 import {
   looks,
   openBrowser,
@@ -36,6 +37,7 @@ beforeAll(async () => {
   const longest = longestNamed(gateway.gateway.offer());
   for (const name of ["production server", "production_server_of_eu_central_1_blue"])
     await gateway.call(await gateway.issueKey(account, { name }), longest);
+  await signInWith(gateway.url, account.key);
 });
 afterAll(() => gateway.close());
 
@@ -44,6 +46,7 @@ const pages: readonly { readonly what: string; readonly path: () => string }[] =
   { what: "calls", path: () => "/account/calls" },
   { what: "receipt", path: () => `/account/calls/${receipt}` },
   { what: "keys", path: () => "/account/keys" },
+  { what: "clients", path: () => "/oauth/grants" },
 ];
 
 for (const { what, path } of pages) {
@@ -198,7 +201,8 @@ testInBrowser(
         await page.getByRole("row", { name: "rerank.create" }).getByRole("link").click();
         expect(await page.getByText(/^Held \d+ micro-USD as the most it could cost/).isVisible()).toBe(true);
         await page.getByRole("link", { name: "Your clients" }).click();
-        await page.getByRole("link", { name: "your account" }).click();
+        await page.getByRole("heading", { name: "Your clients" }).waitFor();
+        await page.getByRole("navigation", { name: "Your account" }).getByText("Keys").click();
         await page.getByRole("button", { name: "Sign out" }).click();
         expect(await page.getByLabel("API key of your account").isVisible()).toBe(true);
       },

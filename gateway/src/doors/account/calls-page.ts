@@ -3,7 +3,7 @@ import type { Receipt } from "../../ledger/receipt.ts";
 import { breakable } from "../pages/breakable.ts";
 import { html, type Html } from "../pages/html.ts";
 import type { Onward } from "../people/message-page.ts";
-import type { AccountPage } from "./account-layout.ts";
+import type { AccountPage } from "../people/account-layout.ts";
 import type { CallsShown } from "./read-calls.ts";
 import { accountTable } from "./table.ts";
 import { moment, microsAsUsd } from "./words.ts";

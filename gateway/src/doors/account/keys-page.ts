@@ -9,7 +9,7 @@ import { dayOf } from "../../platform/utc-day.ts";
 import type { UsageReport } from "../../usage/usage-report.ts";
 import { grouped } from "../pages/counted.ts";
 import { html, type Html } from "../pages/html.ts";
-import type { AccountPage } from "./account-layout.ts";
+import type { AccountPage } from "../people/account-layout.ts";
 import { accountTable } from "./table.ts";
 import { microsAsUsd } from "./words.ts";
 

@@ -6,7 +6,7 @@ import type { UsageByGroup } from "../../usage/usage-by-group.ts";
 import type { UsageFigures, UsageReport } from "../../usage/usage-report.ts";
 import { counted, grouped } from "../pages/counted.ts";
 import { html, type Html } from "../pages/html.ts";
-import type { AccountPage } from "./account-layout.ts";
+import type { AccountPage } from "../people/account-layout.ts";
 import { dayChart } from "./day-chart.ts";
 import { accountTable } from "./table.ts";
 import { callsReadMax, type CallsApart, type KeySpent } from "./take-usage-apart.ts";

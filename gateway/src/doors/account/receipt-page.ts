@@ -3,7 +3,7 @@ import type { Receipt } from "../../ledger/receipt.ts";
 import { picoFromUsd, usdFromPico } from "../../platform/money.ts";
 import { grouped } from "../pages/counted.ts";
 import { html, type Html } from "../pages/html.ts";
-import type { AccountPage } from "./account-layout.ts";
+import type { AccountPage } from "../people/account-layout.ts";
 import { outcomeOf } from "./calls-page.ts";
 import { accountTable } from "./table.ts";
 import { moment, microsAsUsd } from "./words.ts";

@@ -2,7 +2,7 @@ import { seesAccount } from "../../keys/seen-by.ts";
 import { dayOf } from "../../platform/utc-day.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import { errorPage } from "../people/message-page.ts";
-import { accountResponse } from "./account-layout.ts";
+import { accountResponse } from "../people/account-layout.ts";
 import { backToCalls, callsPage, type FileRefused } from "./calls-page.ts";
 import { keyNames } from "./key-names.ts";
 import { readCalls } from "./read-calls.ts";

@@ -3,7 +3,7 @@ import type { Key } from "../../keys/keys.ts";
 import { seesAccount } from "../../keys/seen-by.ts";
 import { lastDays } from "../../usage/last-days.ts";
 import { readUsage } from "../../usage/usage-report.ts";
-import { accountResponse } from "./account-layout.ts";
+import { accountResponse } from "../people/account-layout.ts";
 import { keysPage, notForThisKeyPage, type KeySpending } from "./keys-page.ts";
 import type { Reader } from "./reader.ts";
 

@@ -1,6 +1,6 @@
 import { lastDays } from "../../usage/last-days.ts";
 import type { UsageReport } from "../../usage/usage-report.ts";
-import { accountResponse } from "./account-layout.ts";
+import { accountResponse } from "../people/account-layout.ts";
 import { groupsShownMax, overviewPage, type Spent } from "./overview-page.ts";
 import type { Reader } from "./reader.ts";
 import { takeCallsApart, takeKeysApart, type Span } from "./take-usage-apart.ts";

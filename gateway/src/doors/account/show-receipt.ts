@@ -1,5 +1,5 @@
 import { sees } from "../../keys/seen-by.ts";
-import { accountResponse } from "./account-layout.ts";
+import { accountResponse } from "../people/account-layout.ts";
 import { keyNames } from "./key-names.ts";
 import type { Reader } from "./reader.ts";
 import { noReceiptPage, receiptPage } from "./receipt-page.ts";

@@ -2,6 +2,7 @@
 
 import { approvalPages } from "../../approvals/approval-page.ts";
 import type { ApprovalDecision } from "../../approvals/approvals.ts";
+import type { Addresses } from "../../config/addresses.ts";
 import { expiryWithKeyMs, lifeWithKey } from "../../grants/grants.ts";
 import type { Key } from "../../keys/keys.ts";
 import { sees, seesAccount } from "../../keys/seen-by.ts";
@@ -11,10 +12,12 @@ import { pageResponse } from "../pages/small-page.ts";
 import type { PageRequest, FormParts } from "../people/form.ts";
 import { approvalPage } from "./pages/approval-page.ts";
 import { grantsPage } from "./pages/grants-page.ts";
+import { accountResponse, clientsPage } from "../people/account-layout.ts";
 import { errorPage } from "../people/message-page.ts";
 import { notUnderstood, withPerson } from "../people/with-person.ts";
 
 export interface PageParts extends FormParts {
+  readonly addresses: Addresses;
   readonly store: Store;
   readonly clock: Clock;
 }
@@ -50,7 +53,7 @@ export const answerGrants = (asked: PageRequest, parts: PageParts): Promise<Resp
     purpose: "See which clients were let in, and end them.",
     show: async ({ key, action, fields, csrf, signedInAs }) => {
       if (action !== undefined && action !== "revoke") return notUnderstood();
-      const { grants, keys } = parts.store;
+      const { accounts, grants, keys } = parts.store;
       const nowMs = parts.clock.wallMs();
       const ending = fields.get("grant");
       const grant = ending === null ? undefined : await grants.find(ending);
@@ -59,13 +62,17 @@ export const answerGrants = (asked: PageRequest, parts: PageParts): Promise<Resp
       const living = (await grants.list(key.accountId)).filter(
         (one) => decidesOver(key, one) && lifeWithKey(one, keysById.get(one.keyId), nowMs) === "active",
       );
-      const whose = seesAccount(key) ? `to the account of ${signedInAs}` : `with ${signedInAs}`;
+      const whose = seesAccount(key) ? "to this account" : "with this key";
       const entries = living.map((one) => {
         const letInWith = keysById.get(one.keyId);
         const keyName = letInWith ? parts.people.describe(letInWith) : "a key";
         return { grant: one, keyName, expiresAtMs: expiryWithKeyMs(one, letInWith) };
       });
-      return pageResponse(grantsPage({ csrf, entries, whose }));
+      const account = await accounts.find(key.accountId);
+      if (!account) throw new Error("A key names an account that is not there.");
+      const siteUrl = parts.addresses.siteUrl.replace(/\/+$/, "");
+      const reader = { asker: key, account, csrf, signedInAs, siteUrl };
+      return accountResponse(grantsPage({ csrf, entries, whose }), reader);
     },
   });
 
@@ -79,7 +86,7 @@ const unknownApproval = (): Response =>
       "Nothing to approve",
       "There is no such question for the key you signed in with. If another key asked, sign out under Your clients, " +
         "and sign in with that key or with one that sees the whole account.",
-      { path: "/oauth/grants", words: "Your clients" },
+      { path: clientsPage, words: "Your clients" },
     ),
     404,
   );

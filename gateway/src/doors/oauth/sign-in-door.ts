@@ -12,6 +12,7 @@ import type { AnswerVisit, Door } from "../../platform/door.ts";
 import { openLate, type OpenedLate } from "../../platform/open-late.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import { searchOf, type PageRequest, type FormParts } from "../people/form.ts";
+import { clientsPage } from "../people/account-layout.ts";
 import { errorPage } from "../people/message-page.ts";
 import { answerApproval, answerGrants } from "./account-pages.ts";
 import {
@@ -114,6 +115,6 @@ async function answerPage(asked: PageRequest, parts: ConsentParts): Promise<Resp
   if (!pageMethods.has(request.method)) return notAllowed(sayerAt(path), [...pageMethods].join(", "));
   if (path.startsWith("/oauth/sign-in/")) return answerConsent(asked, parts);
   if (path.startsWith(approvalPages)) return answerApproval(asked, parts);
-  if (path === "/oauth/grants") return answerGrants(asked, parts);
+  if (path === clientsPage) return answerGrants(asked, parts);
   return pageResponse(errorPage("Not here", "There is no such page."), 404);
 }

@@ -1,11 +1,12 @@
 import { accountPage } from "../../config/addresses.ts";
+import type { KeyScope } from "../../keys/keys.ts";
 import { seesAccount } from "../../keys/seen-by.ts";
+import type { Account } from "../../ledger/accounts.ts";
 import { brandMark } from "../pages/brand-mark.ts";
 import { html, type Html } from "../pages/html.ts";
 import { inlineStyle } from "../pages/inline-style.ts";
 import { privatePageHeaders } from "../pages/page-headers.ts";
 import { privatePage } from "../pages/private-page.ts";
-import type { Reader } from "./reader.ts";
 
 export interface AccountPage {
   readonly title: string;
@@ -14,10 +15,20 @@ export interface AccountPage {
   readonly body: Html;
 }
 
-export const accountResponse = (page: AccountPage, reader: Reader, status = 200): Response =>
+/** Whoever the pages are for. */
+export interface AccountReader {
+  /** What they see: as much as the key that they signed in with. */
+  readonly asker: { readonly scope: KeyScope };
+  readonly account: Pick<Account, "suspended">;
+  readonly csrf: string;
+  readonly signedInAs: string;
+  readonly siteUrl: string;
+}
+
+export const accountResponse = (page: AccountPage, reader: AccountReader, status = 200): Response =>
   new Response(markupOf(page, reader), { status, headers: privatePageHeaders(style) });
 
-const markupOf = ({ title, place, body }: AccountPage, reader: Reader): string =>
+const markupOf = ({ title, place, body }: AccountPage, reader: AccountReader): string =>
   privatePage({
     title,
     style,
@@ -52,11 +63,14 @@ const markupOf = ({ title, place, body }: AccountPage, reader: Reader): string =
       </main>`,
   });
 
-const placesFor = ({ asker }: Reader) => [
+/** It ends what sign-in began, so it is where that is. */
+export const clientsPage = "/oauth/grants";
+
+const placesFor = ({ asker }: AccountReader) => [
   { path: accountPage, words: "Overview" },
   { path: `${accountPage}/calls`, words: "Calls" },
   ...(seesAccount(asker) ? [{ path: `${accountPage}/keys`, words: "Keys" }] : []),
-  { path: "/oauth/grants", words: "Your clients" },
+  { path: clientsPage, words: "Your clients" },
 ];
 
 const suspended = html`<p class="note" role="status">

@@ -1,10 +1,9 @@
-import { accountPage } from "../../../config/addresses.ts";
 import type { Grant } from "../../../grants/grants.ts";
 import { dayAndMinute } from "../../../platform/clock.ts";
 import { usdFromMicros } from "../../../platform/money.ts";
 import { grouped } from "../../pages/counted.ts";
 import { html } from "../../pages/html.ts";
-import type { SmallPage } from "../../pages/small-page.ts";
+import { clientsPage, type AccountPage } from "../../people/account-layout.ts";
 
 interface Entry {
   readonly grant: Grant;
@@ -21,30 +20,27 @@ interface Listed {
   readonly whose: string;
 }
 
-export const grantsPage = ({ csrf, entries, whose }: Listed): SmallPage => ({
+export const grantsPage = ({ csrf, entries, whose }: Listed): AccountPage => ({
   title: "Your clients",
-  body: html`<p>
-      Clients that were let in ${whose}. What they and you have spent is under
-      <a href="${accountPage}">your account</a>.
+  place: clientsPage,
+  body: html`<h1>Your clients</h1>
+    <p class="lead">
+      Programs that were let in ${whose}. One that you end can spend and read nothing from that moment on.
     </p>
     ${
       entries.length === 0
         ? html`<p>There are none.</p>`
-        : html`<ul class="entries">
+        : html`<ul class="clients">
             ${entries.map((entry) => entryOf(entry, csrf))}
           </ul>`
-    }
-    <form method="post">
-      <input type="hidden" name="csrf" value="${csrf}" />
-      <div class="buttons"><button name="action" value="sign_out">Sign out</button></div>
-    </form>`,
+    }`,
 });
 
 function entryOf({ grant, keyName, expiresAtMs }: Entry, csrf: string) {
   const { id, clientName, redirectHost, scopes, spendPolicy, createdAtMs } = grant;
   return html`<li>
-    <p><strong>${clientName}</strong></p>
-    <dl>
+    <h2>${clientName}</h2>
+    <dl class="facts">
       <dt>Returns to</dt>
       <dd>${redirectHost}</dd>
       <dt>Let in with</dt>
@@ -65,7 +61,7 @@ function entryOf({ grant, keyName, expiresAtMs }: Entry, csrf: string) {
     <form method="post">
       <input type="hidden" name="csrf" value="${csrf}" />
       <input type="hidden" name="grant" value="${id}" />
-      <button name="action" value="revoke" aria-label="End ${clientName}">End</button>
+      <button class="plain" name="action" value="revoke" aria-label="End ${clientName}">End</button>
     </form>
   </li>`;
 }
