@@ -5,6 +5,7 @@ import {
   messagesMember,
   modelMember,
   serviceTier,
+  streamMember,
   tokensMax,
 } from "./conversations/common.ts";
 import { estimateConversation } from "./conversations/estimate.ts";
@@ -16,11 +17,23 @@ const choicesMax = 128;
 const chatBody = z.looseObject({
   model: modelMember,
   messages: messagesMember,
-  max_tokens: z.int().min(1).max(tokensMax).nullish(),
-  max_completion_tokens: z.int().min(1).max(tokensMax).nullish(),
-  n: z.int().min(1).max(choicesMax).nullish(),
-  stream: z.boolean().nullish(),
-  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  max_tokens: z
+    .int()
+    .min(1)
+    .max(tokensMax)
+    .nullish()
+    .describe("The most to answer, by its older name. The less it is, the less is held."),
+  max_completion_tokens: z
+    .int()
+    .min(1)
+    .max(tokensMax)
+    .nullish()
+    .describe("The most to answer, thoughts included. The less it is, the less is held."),
+  n: z.int().min(1).max(choicesMax).nullish().describe("How many answers are written, and paid for."),
+  stream: streamMember,
+  stream_options: z
+    .looseObject({ include_usage: z.boolean().nullish().describe("A last piece tells the tokens.") })
+    .nullish(),
   service_tier: serviceTier,
   enable_thinking: z.boolean().nullish().describe("Qwen's word for thinking before the answer."),
   thinking_budget: z
@@ -32,7 +45,7 @@ const chatBody = z.looseObject({
 
 export const chatCompletionsCreate = defineOperation({
   id: "chat.completions.create",
-  title: "Chat completion",
+  title: "Chat completion (OpenAI)",
   summary: "Answers a conversation with a model, in the OpenAI dialect.",
   keywords: ["openai", "gpt", "chatgpt", "llm", "ask a question", "write", "summarize", "translate"],
   category: "models",

@@ -17,7 +17,7 @@ const countedBy = (dialect: "anthropic" | "gemini") =>
 
 export const messagesCountTokens = defineOperation({
   id: "messages.count_tokens",
-  title: "Count a message's tokens",
+  title: "Count tokens (Anthropic)",
   summary: "How many tokens a message would read, in the Anthropic dialect.",
   keywords: ["claude", "prompt length", "tokens of a text", "estimate"],
   category: "models",
@@ -42,7 +42,7 @@ const contents = z.union(
 
 export const modelsCountTokens = defineOperation({
   id: "models.count_tokens",
-  title: "Count a content's tokens",
+  title: "Count tokens (Gemini)",
   summary: "How many tokens contents would be read as, in the Gemini dialect.",
   keywords: ["google", "prompt length", "tokens of a text", "estimate"],
   category: "models",

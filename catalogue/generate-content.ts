@@ -86,7 +86,7 @@ function limitMember(body: z.infer<typeof generateBody>): string {
 export const generateContent = defineOperation({
   ...common,
   id: "models.generate_content",
-  title: "Generate content",
+  title: "Generate content (Gemini)",
   summary: "Answers a conversation with a model, in the Gemini dialect.",
   keywords: ["google", "gemini", "llm", "ask a question", "write", "summarize", "translate"],
   path: "/v1beta/models/{model}:generateContent",
@@ -95,7 +95,7 @@ export const generateContent = defineOperation({
 export const streamGenerateContent = defineOperation({
   ...common,
   id: "models.stream_generate_content",
-  title: "Stream generated content",
+  title: "Stream generated content (Gemini)",
   summary: "Answers a conversation with a model piece by piece, in the Gemini dialect.",
   keywords: ["google", "gemini", "llm", "token by token", "server-sent events"],
   path: "/v1beta/models/{model}:streamGenerateContent",

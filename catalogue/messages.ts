@@ -7,6 +7,7 @@ import {
   modelMember,
   serviceTier,
   speed,
+  streamMember,
   tokensMax,
 } from "./conversations/common.ts";
 import { estimateConversation } from "./conversations/estimate.ts";
@@ -21,7 +22,7 @@ const messagesBody = z.looseObject({
     .min(0)
     .max(tokensMax)
     .describe("The most to answer. 0 only fills the prompt cache, with a model of Anthropic's."),
-  stream: z.boolean().nullish(),
+  stream: streamMember,
   service_tier: serviceTier,
   speed,
   inference_geo: inferenceGeo,
@@ -31,7 +32,7 @@ const messagesBody = z.looseObject({
 
 export const messagesCreate = defineOperation({
   id: "messages.create",
-  title: "Message",
+  title: "Message (Anthropic)",
   summary: "Answers a conversation with a model, in the Anthropic dialect.",
   keywords: ["claude", "anthropic", "llm", "ask a question", "write", "summarize", "translate"],
   category: "models",

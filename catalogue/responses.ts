@@ -1,6 +1,12 @@
 import { defineOperation, z } from "../gateway/src/for-catalogues.ts";
 import { modelResponse } from "./answers/model-answers.ts";
-import { everyConversation, modelMember, serviceTier, tokensMax } from "./conversations/common.ts";
+import {
+  everyConversation,
+  modelMember,
+  serviceTier,
+  streamMember,
+  tokensMax,
+} from "./conversations/common.ts";
 import { estimateConversation } from "./conversations/estimate.ts";
 import { keptResponses } from "./conversations/kept-responses.ts";
 import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
@@ -8,19 +14,27 @@ import { thoughtTokensMax } from "./conversations/thought-tokens.ts";
 /** Only what is priced or decided here is checked; every other member travels to the upstream untouched. */
 const responsesBody = z.looseObject({
   model: modelMember,
-  input: z.union([z.string(), z.array(z.unknown())], "expected a text or a list of items").nullish(),
-  max_output_tokens: z.int().min(1).max(tokensMax).nullish(),
-  stream: z.boolean().nullish(),
+  input: z
+    .union([z.string(), z.array(z.unknown())], "expected a text or a list of items")
+    .nullish()
+    .describe("What to answer: a text, or a list of items."),
+  max_output_tokens: z
+    .int()
+    .min(1)
+    .max(tokensMax)
+    .nullish()
+    .describe("The most to answer, thoughts included. The less it is, the less is held."),
+  stream: streamMember,
   // A response that is fetched later could not be metered when it is answered.
   background: z.literal(false, "responses in the background are not served here").nullish(),
-  previous_response_id: z.string().nullish(),
+  previous_response_id: z.string().nullish().describe("A response of this account to go on with."),
   service_tier: serviceTier,
   tools: z.array(z.looseObject({ type: z.string() })).nullish(),
 });
 
 export const responsesCreate = defineOperation({
   id: "responses.create",
-  title: "Response",
+  title: "Response (OpenAI)",
   summary: "Answers with a model through OpenAI's Responses interface, tools and stored context included.",
   keywords: ["openai", "gpt", "chatgpt", "llm", "agent", "ask a question", "write", "summarize"],
   category: "models",

@@ -40,6 +40,8 @@ export const messagesMember = z
   )
   .min(1, "must hold at least one message");
 
+export const streamMember = z.boolean().nullish().describe("Answers piece by piece, as server-sent events.");
+
 /** Several times what any model writes: a limit above this is a slip, and no sum is held for a slip. */
 export const tokensMax = 10_000_000;
 
@@ -57,6 +59,7 @@ const unpriced = "what costs more has no price here";
 
 export const serviceTier = z
   .enum(serviceTiers, `expected auto, default, standard or flex; ${unpriced}`)
-  .nullish();
+  .nullish()
+  .describe("How soon it is served. Dearer ones are 400.");
 export const speed = z.enum(["standard"], `expected standard; ${unpriced}`).nullish();
 export const inferenceGeo = z.enum(["global"], `expected global; ${unpriced}`).nullish();

@@ -62,14 +62,20 @@ export interface Inputs {
       readonly content?: unknown;
       readonly [name: string]: any;
     }[];
+    /** The most to answer, by its older name. The less it is, the less is held. */
     readonly max_tokens?: number | null | undefined;
+    /** The most to answer, thoughts included. The less it is, the less is held. */
     readonly max_completion_tokens?: number | null | undefined;
+    /** How many answers are written, and paid for. */
     readonly n?: number | null | undefined;
+    /** Answers piece by piece, as server-sent events. */
     readonly stream?: boolean | null | undefined;
     readonly stream_options?: {
+      /** A last piece tells the tokens. */
       readonly include_usage?: boolean | null | undefined;
       readonly [name: string]: any;
     } | null | undefined;
+    /** How soon it is served. Dearer ones are 400. */
     readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     /** Qwen's word for thinking before the answer. */
     readonly enable_thinking?: boolean | null | undefined;
@@ -158,7 +164,9 @@ export interface Inputs {
     }[];
     /** The most to answer. 0 only fills the prompt cache, with a model of Anthropic's. */
     readonly max_tokens: number;
+    /** Answers piece by piece, as server-sent events. */
     readonly stream?: boolean | null | undefined;
+    /** How soon it is served. Dearer ones are 400. */
     readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     readonly speed?: "standard" | null | undefined;
     readonly inference_geo?: "global" | null | undefined;
@@ -211,7 +219,9 @@ export interface Inputs {
       readonly candidate_count?: number | null | undefined;
       readonly [name: string]: any;
     } | null | undefined;
+    /** How soon it is served. Dearer ones are 400. */
     readonly serviceTier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
+    /** How soon it is served. Dearer ones are 400. */
     readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     readonly [name: string]: any;
   };
@@ -254,7 +264,9 @@ export interface Inputs {
       readonly candidate_count?: number | null | undefined;
       readonly [name: string]: any;
     } | null | undefined;
+    /** How soon it is served. Dearer ones are 400. */
     readonly serviceTier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
+    /** How soon it is served. Dearer ones are 400. */
     readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     readonly [name: string]: any;
   };
@@ -336,11 +348,16 @@ export interface Inputs {
   readonly "responses.create": {
     /** A model of `GET /v1/models`. */
     readonly model: string;
+    /** What to answer: a text, or a list of items. */
     readonly input?: string | readonly unknown[] | null | undefined;
+    /** The most to answer, thoughts included. The less it is, the less is held. */
     readonly max_output_tokens?: number | null | undefined;
+    /** Answers piece by piece, as server-sent events. */
     readonly stream?: boolean | null | undefined;
     readonly background?: false | null | undefined;
+    /** A response of this account to go on with. */
     readonly previous_response_id?: string | null | undefined;
+    /** How soon it is served. Dearer ones are 400. */
     readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     readonly tools?: readonly {
       readonly type: string;

@@ -85,9 +85,10 @@ function describeOffer({ offer, addresses }: ContractInput, form: Form): JsonObj
 const about = ({ provider }: Names): string =>
   [
     "A metered API gateway: every call is authenticated, limited, priced, held, forwarded, metered and settled.",
+    `Send your key with every call: \`Authorization: Bearer tgk_…\`. A call that is tried from this reference is a real one, and is charged; with \`X-${provider}-Cost-Mode: quote\` it is priced instead of made.`,
     "Monetary values are integer micro-USD (1 USD = 1,000,000 micros). Prices (`x-price`) are estimates; account-specific pricing and final settlement may differ.",
-    `An operation marked \`x-definition: pending\` is incomplete; do not invent its missing request fields. \`X-${provider}-Cost-Mode: quote\` tells the price of a call without making it.`,
     "Answers of an upstream keep their status, body and content type, JSON or not: look at both before parsing.",
+    "An operation marked `x-definition: pending` is incomplete; do not invent its missing request fields.",
   ].join("\n\n");
 
 const tagWords: Readonly<Record<string, string>> = {
