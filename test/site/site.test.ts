@@ -108,6 +108,17 @@ test("the price list begins with what models cost, and leads to each of its part
   ).toEqual(["Model", "Operation"]);
 });
 
+test("a table of members has no column that says nothing, and an address is not broken behind its scheme", async () => {
+  const page = await words("/docs/operations/chat.completions.create.md");
+  expect(page).toContain("Members of the body:\n\n| Name | Type | Meaning |\n");
+  expect(page).toContain("Members of the answer:\n\n| Name | Type |\n");
+  expect(page).toContain(
+    "| `model` | string, required | A model of `GET /v1/models` (at most 200 characters). |",
+  );
+  expect(await words("/quickstart")).toContain("<wbr />/v1");
+  expect(await words("/quickstart")).not.toContain("http<wbr");
+});
+
 test("the quick start and the page that asks for a key say who issues it", async () => {
   expect(await words("/quickstart.md")).toContain("Whoever runs this gateway issues it");
   const asked = await words("/account");

@@ -180,18 +180,22 @@ function limits(operation: Operation): Block[] {
   return [heading("Limits"), { kind: "list", items }];
 }
 
-const members = (caption: string, rows: readonly SchemaRow[]): Block[] => [
-  {
-    kind: "table",
-    caption,
-    columns: ["Name", "Type", "Meaning"],
-    rows: rows.map(({ name, type, required, description }) => [
-      `\`${name}\``,
-      `${type}${required ? ", required" : ""}`,
-      description,
-    ]),
-  },
-];
+/** Where nothing is said about any of them, there is no column for it. */
+function members(caption: string, rows: readonly SchemaRow[]): Block[] {
+  const areExplained = rows.some(({ description }) => description !== "");
+  return [
+    {
+      kind: "table",
+      caption,
+      columns: ["Name", "Type", ...(areExplained ? ["Meaning"] : [])],
+      rows: rows.map(({ name, type, required, description }) => [
+        `\`${name}\``,
+        `${type}${required ? ", required" : ""}`,
+        ...(areExplained ? [description] : []),
+      ]),
+    },
+  ];
+}
 
 function jsonSchemaOf(holder: JsonObject): JsonObject | undefined {
   const media = objectIn(objectIn(holder, "content"), "application/json");

@@ -30,7 +30,7 @@ export function listOperations(offered: ReturnType<typeof sorted>): Block[] {
     const items = offered
       .filter(({ operation }) => operation.category === category)
       .map(
-        ({ operation: { id, title, summary } }) => `[${title}](/docs/operations/${id}) \`${id}\`: ${summary}`,
+        ({ operation: { id, title, summary } }) => `[${title}](/docs/operations/${id}): ${summary} \`${id}\``,
       );
     return items.length === 0 ? [] : [heading(sentence(category)), { kind: "list", items }];
   });

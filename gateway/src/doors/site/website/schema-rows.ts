@@ -84,7 +84,8 @@ export function describe(document: JsonObject, written: unknown): string {
   const extra = [...bounds, ...fallback].join(", ");
   const words = typeof description === "string" ? description : "";
   if (extra === "") return words;
-  return words === "" ? `${extra.slice(0, 1).toUpperCase()}${extra.slice(1)}.` : `${words} (${extra})`;
+  if (words === "") return `${extra.slice(0, 1).toUpperCase()}${extra.slice(1)}.`;
+  return words.endsWith(".") ? `${words.slice(0, -1)} (${extra}).` : `${words} (${extra})`;
 }
 
 const boundWords: Readonly<Record<string, (value: string) => string>> = {
