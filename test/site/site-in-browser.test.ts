@@ -155,6 +155,29 @@ testInBrowser("on a phone the prices of every model are seen without scrolling t
   }
 });
 
+testInBrowser(
+  "on a phone a router's long name of a model stands in a few lines, beside its prices",
+  async () => {
+    const id = "meta-llama/llama-4-maverick-17b-128e-instruct-fp8";
+    const own = await openTestGateway({
+      config: `
+upstreams: { router: { protocol: openai, url: "http://127.0.0.1:9/v1", models: [] } }
+models: { ${id}: { via: [router], price: { input: 0.27, output: 0.85 }, max_output_tokens: 8192 } }`,
+    });
+    const { page, close } = await openBrowser({ width: 360, height: 740 });
+    try {
+      await page.goto(`${own.url}/prices?q=${id}`);
+      expect(
+        await page.evaluate("document.querySelector('tbody th code').getClientRects().length"),
+      ).toBeLessThan(5);
+      expect(await page.evaluate(unseenCells("Models, USD per 1,000,000 tokens", 3))).toEqual([]);
+    } finally {
+      await close();
+      await own.close();
+    }
+  },
+);
+
 testInBrowser("code is copied with one press, and the keyboard reaches the content first", async () => {
   const browser = await openBrowser();
   try {
