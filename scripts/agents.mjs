@@ -1,11 +1,13 @@
 // Installs the clients that agents use (test/agents/clients) and runs them and the conformance suite against the gateway.
 
-import "./require-node.mjs";
+import "./launch/require-node.mjs";
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { fail, outsideNpm, root, SetupError } from "./install.mjs";
+import { outsideNpm } from "./launch/outside-npm.mjs";
+import { root } from "./launch/root.mjs";
+import { fail, SetupError } from "./launch/setup-error.mjs";
 
 const folder = path.join(root, "test/agents/clients");
 const stamp = path.join(folder, "node_modules/.tollgate-installed");

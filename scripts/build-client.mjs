@@ -1,6 +1,6 @@
 // npm run client:build: client/src becomes client/dist, plain JavaScript modules with their types.
 
-import "./require-node.mjs";
+import "./launch/require-node.mjs";
 import { spawnSync } from "node:child_process";
 import {
   copyFileSync,
@@ -15,7 +15,9 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { ensureInstalled, fail, root, SetupError } from "./install.mjs";
+import { ensureInstalled } from "./launch/dependencies.mjs";
+import { root } from "./launch/root.mjs";
+import { fail, SetupError } from "./launch/setup-error.mjs";
 
 const client = path.join(root, "client");
 

@@ -1,14 +1,15 @@
 // npm run examples: builds the client, starts a gateway with its sandbox, and runs every example on Node and on Bun.
 // Each checks itself.
 
-import "./require-node.mjs";
+import "./launch/require-node.mjs";
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { buildClient } from "./build-client.mjs";
-import { bunEnv, openBun } from "./bun.mjs";
-import { fail, root } from "./install.mjs";
+import { bunEnv, openBun } from "./launch/bun.mjs";
+import { root } from "./launch/root.mjs";
+import { fail } from "./launch/setup-error.mjs";
 
 const startWaitMs = 60_000;
 

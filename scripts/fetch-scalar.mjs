@@ -1,13 +1,14 @@
 // Takes the browser program of Scalar's API reference out of its npm package and keeps it, compressed, in site/scalar.
 // The package itself would bring 299 others along that only its own build needs. Usage: npm run scalar -- 1.72.1
 
+import "./launch/require-node.mjs";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
-import { root } from "./install.mjs";
+import { root } from "./launch/root.mjs";
 
 const [version] = process.argv.slice(2);
 if (!/^\d+\.\d+\.\d+$/.test(version ?? "")) {

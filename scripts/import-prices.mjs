@@ -2,11 +2,11 @@
 // Run by hand when that package is updated (npm run prices); what it writes is read, and committed, by a person.
 // Nothing is fetched at start, and a price that does not fit our contract stops it rather than being bent.
 
-import "./require-node.mjs";
+import "./launch/require-node.mjs";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findProvider } from "@pydantic/genai-prices";
-import { root } from "./install.mjs";
+import { root } from "./launch/root.mjs";
 
 /**
  * What the list does not say: the kind of a model, how much it writes when a caller sets no limit (it is sent upstream and

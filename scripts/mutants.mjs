@@ -5,7 +5,7 @@
 //   node scripts/mutants.mjs --short [seconds]  a quarter of them, another one with each commit, as far as the time goes
 //   node scripts/mutants.mjs --placed           none, only whether each still finds its place in the sources, and its tests
 
-import "./require-node.mjs";
+import "./launch/require-node.mjs";
 import { spawn, spawnSync } from "node:child_process";
 import {
   cpSync,
@@ -20,8 +20,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { bunEnv, openBun } from "./bun.mjs";
-import { root } from "./install.mjs";
+import { bunEnv, openBun } from "./launch/bun.mjs";
+import { root } from "./launch/root.mjs";
 
 /** What the compiler says of syntax, and of names and members that are not there; a bug may be wrong in any other way. */
 const unknownName = /error TS(1\d{3}|2304|2339|2551|2552):/;

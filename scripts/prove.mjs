@@ -3,10 +3,10 @@
 //
 //   npm run prove            or, with another number of histories:  npm run prove -- 500
 
-import "./require-node.mjs";
+import "./launch/require-node.mjs";
 import { spawnSync } from "node:child_process";
-import { bunEnv, openBun } from "./bun.mjs";
-import { root } from "./install.mjs";
+import { bunEnv, openBun } from "./launch/bun.mjs";
+import { root } from "./launch/root.mjs";
 
 const runs = process.argv[2] ?? "10000";
 const bun = await openBun();

@@ -1,7 +1,7 @@
 // node scripts/run.mjs <file or Bun command> [arguments]: installs what is missing, then runs it with the pinned Bun.
 
-import "./require-node.mjs";
-import { runBun } from "./bun.mjs";
-import { fail } from "./install.mjs";
+import "./launch/require-node.mjs";
+import { runBun } from "./launch/bun.mjs";
+import { fail } from "./launch/setup-error.mjs";
 
 runBun(process.argv.slice(2)).catch(fail);

@@ -1,14 +1,15 @@
 // The newcomer's journey: a clone of this commit in an empty folder, npm start, every command the greeting
 // and the documents promise, the charge that must show afterwards, and a clean stop.
 
-import "./require-node.mjs";
+import "./launch/require-node.mjs";
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { outsideNpm, root } from "./install.mjs";
+import { outsideNpm } from "./launch/outside-npm.mjs";
+import { root } from "./launch/root.mjs";
 
 const startWaitMs = 300_000; // the first start downloads Bun
 const commandWaitMs = 60_000;

@@ -2,16 +2,17 @@
 // What failed is told again right before it, so that whoever has only the end of the output knows where to look. Files with
 // a test that failed while the machine itself was kept from running run again, which is told too; chosen ones do not.
 
-import "./require-node.mjs";
+import "./launch/require-node.mjs";
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { bunEnv, exitCode, openBun } from "./bun.mjs";
-import { fail, root } from "./install.mjs";
-import { watchMachine } from "./watch-machine.mjs";
+import { bunEnv, exitCode, openBun } from "./launch/bun.mjs";
+import { root } from "./launch/root.mjs";
+import { fail } from "./launch/setup-error.mjs";
+import { watchMachine } from "./testing/watch-machine.mjs";
 
 const testTimeoutMs = 60_000;
 const scratchBytesMin = 4 * 2 ** 30;

@@ -4,7 +4,9 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { ensureInstalled, root, SetupError } from "./install.mjs";
+import { ensureInstalled } from "./dependencies.mjs";
+import { root } from "./root.mjs";
+import { SetupError } from "./setup-error.mjs";
 
 /** The gateway and its commands, which need no development tools. */
 const program = path.join(root, "gateway", "src", "main.ts");
