@@ -1,8 +1,8 @@
 import { defineModel, defineOperation, free, z } from "../gateway/src/for-catalogues.ts";
+import { higherOf, resolutionOf } from "./video/resolution.ts";
+import { inputSecondsMaxOf, videoSecondsMax } from "./video/seconds.ts";
 
 const promptCharactersMax = 20_000;
-/** The longest video the models make; also what is held when the length is left to the vendor. */
-const secondsMax = 15;
 /** A larger figure is a typing error, and would be held. */
 const secondsAskedMax = 600;
 const secondsExpected = "expected seconds, or -1 for the vendor's choice";
@@ -122,7 +122,7 @@ export const videoSynthesisCreate = defineOperation({
   price: {
     kind: "per_second",
     modelKind: "video",
-    secondsMax,
+    secondsMax: videoSecondsMax,
     requested: ({ body: { input: given, parameters: asked } }) => ({
       inputSecondsMax: inputSecondsMaxOf(given),
       seconds: asked?.duration === -1 ? "any" : (asked?.duration ?? undefined),
@@ -191,51 +191,3 @@ export const wan26ImageToVideo = defineModel({
   price: { second_720p: "0.1", second_1080p: "0.15" },
   usualVideo: { seconds: 5, resolution: 1080 },
 });
-
-/**
- * The most seconds that are billed for all the videos a request refers to. The models of 2.6 take lists of addresses and bill
- * five seconds of them; later models take videos as media, fifteen seconds long at most.
- */
-function inputSecondsMaxOf(given: z.infer<typeof input>): number {
-  const { media, video_url: videoUrl } = given;
-  if (Array.isArray(media) && media.some(isVideo)) return secondsMax;
-  if (typeof videoUrl === "string") return secondsMax;
-  const lists = [given.reference_video_urls, given.reference_urls];
-  return lists.some((list) => Array.isArray(list) && list.length > 0) ? listedSecondsMax : 0;
-}
-
-const listedSecondsMax = 5;
-const videoTypes: ReadonlySet<string> = new Set(["reference_video", "first_clip", "video"]);
-
-/** In any letters: otherwise the vendor might take for a video what is none here. */
-const isVideo = (medium: unknown): boolean =>
-  typeof medium === "object" &&
-  medium !== null &&
-  Object.entries(medium).some(
-    ([name, value]) => name.toLowerCase() === "type" && videoTypes.has(String(value).toLowerCase()),
-  );
-
-/** A vendor may heed either, so the higher of the two is held. */
-function higherOf(one: number | undefined, other: number | undefined): number | undefined {
-  return one !== undefined && other !== undefined ? Math.max(one, other) : (one ?? other);
-}
-
-/** The figure by which a resolution is priced: 720 for "720P", and for "1280*720" that of the class with so many pixels. */
-function resolutionOf(written: string | null | undefined): number | undefined {
-  if (written === undefined || written === null) return undefined;
-  const named = /^(\d{3,4})p$/i.exec(written)?.[1];
-  if (named !== undefined) return Number(named);
-  const [, width, height] = /^(\d{1,5})[*x](\d{1,5})$/i.exec(written) ?? [];
-  if (width === undefined || height === undefined) return resolutionMax;
-  const pixels = Number(width) * Number(height);
-  return classes.find(({ pixelsMax }) => pixels <= pixelsMax)?.resolution ?? resolutionMax;
-}
-
-/** Every shape of a class has about as many pixels as its 16:9 form: at most a twentieth more. */
-const classes = [480, 720, 1080].map((resolution) => ({
-  resolution,
-  pixelsMax: resolution * Math.ceil((resolution * 16) / 9) * 1.05,
-}));
-
-/** A resolution in unknown words is held at the dearest price. */
-const resolutionMax = 99_999;
