@@ -1,14 +1,14 @@
-// The body of a conversation, member by member: what it gives the model to read besides text, and what it asks for that
-// costs more than text. A member means the same in every dialect that has it, so one table serves all.
+// Reads the body of a conversation, member by member: what the model gets to read besides text, and what is asked for that
+// costs more than text. A member means the same in every dialect that has it, so one table serves all of them.
 
 import { DecidingNames, isJsonObject, type JsonObject } from "../../gateway/src/for-catalogues.ts";
-import { checkDearer, dearerNames, runsTools } from "./dearer-members.ts";
+import { checkDearer, dearerNames, findDearer, refuseDearer } from "./dearer-members.ts";
 import { addUnseen, nothingFound, type Findings, type ReadingOptions } from "./findings.ts";
 import { readParts } from "./parts.ts";
 import { readSpeech, speechMembers, speechNames } from "./speech.ts";
 import { readTools } from "./tools.ts";
 
-/** Refuses a member that costs more than is priced here, and a name that is a deciding one in other letters. */
+/** Refuses a member that costs more than is priced here, and a name that differs from one of ours only in its case. */
 export function readBody(body: JsonObject, options: ReadingOptions): Findings {
   const found = nothingFound();
   for (const name in body) {
@@ -18,10 +18,7 @@ export function readBody(body: JsonObject, options: ReadingOptions): Findings {
     const read = readers.get(name);
     if (read) read(member, name, found, options);
     else if (generationMembers.has(name)) readGeneration(member, name, found, options);
-    else if (runsTools(name, body)) {
-      found.unbounded = true;
-      found.hostedTool = { field: name };
-    }
+    else readOther(name, body, found);
   }
   return found;
 }
@@ -29,7 +26,7 @@ export function readBody(body: JsonObject, options: ReadingOptions): Findings {
 type MemberReader = (member: unknown, name: string, found: Findings, options: ReadingOptions) => void;
 
 const readers: ReadonlyMap<string, MemberReader> = new Map<string, MemberReader>([
-  // What is said
+  // What was said
   ["messages", readParts],
   ["system", readParts],
   ["contents", readParts],
@@ -37,7 +34,7 @@ const readers: ReadonlyMap<string, MemberReader> = new Map<string, MemberReader>
   ["system_instruction", readParts],
   ["input", readParts],
 
-  // What the vendor adds: it has stored it, searches for it or runs it
+  // What the vendor adds, from what it has stored
   ["previous_response_id", readUnseen],
   ["conversation", readUnseen],
   ["prompt", readUnseen],
@@ -48,7 +45,7 @@ const readers: ReadonlyMap<string, MemberReader> = new Map<string, MemberReader>
   ["continuation_token", readUnseen],
   ["thread", readThread],
 
-  // What the vendor may sum up first
+  // What has the vendor sum up the conversation first
   ["compaction", readCompaction],
   ["context_management", readContextManagement],
 
@@ -59,11 +56,20 @@ const readers: ReadonlyMap<string, MemberReader> = new Map<string, MemberReader>
 
 const bodyNames = new DecidingNames([...readers.keys(), ...dearerNames]);
 
+/** No operator can allow a member that costs more, unless all it does is have the vendor run tools. */
+function readOther(name: string, body: JsonObject, found: Findings): void {
+  const dearer = findDearer(name, body);
+  if (!dearer) return;
+  if (dearer.runsTools !== true) refuseDearer(name, dearer);
+  found.unbounded = true;
+  found.hostedTool = { field: name };
+}
+
 function readUnseen(_member: unknown, _name: string, found: Findings): void {
   addUnseen(found);
 }
 
-/** Anthropic goes on with what it holds, unless it is only told to begin holding. */
+/** Anthropic continues a conversation that it has kept, unless it is only told to begin keeping one. */
 function readThread(thread: unknown, _name: string, found: Findings): void {
   if (!isJsonObject(thread) || thread["type"] !== "create") addUnseen(found);
 }
@@ -72,7 +78,7 @@ function readCompaction(_member: unknown, _name: string, found: Findings): void 
   found.isSummedUp = true;
 }
 
-/** Anthropic has its edits in a member, OpenAI has the list itself. Edits that do not compact only leave something out. */
+/** A list of edits for OpenAI, an object with the list for Anthropic. Edits that do not compact only leave something out. */
 function readContextManagement(management: unknown, _name: string, found: Findings): void {
   const edits = isJsonObject(management) ? management["edits"] : management;
   if (Array.isArray(edits) && edits.some(isCompaction)) found.isSummedUp = true;
@@ -81,7 +87,7 @@ function readContextManagement(management: unknown, _name: string, found: Findin
 const isCompaction = (edit: unknown): boolean =>
   isJsonObject(edit) && String(edit["type"]).startsWith("compact");
 
-/** Google's settings. They are not among the names above: `generate-content.ts` declares them, so their letters were checked. */
+/** Google's settings. Their names need no comparing: `generate-content.ts` declares them, which has it done. */
 const generationMembers: ReadonlySet<string> = new Set(["generationConfig", "generation_config"]);
 
 function readGeneration(settings: unknown, name: string, found: Findings, options: ReadingOptions): void {

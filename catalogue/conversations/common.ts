@@ -1,4 +1,4 @@
-// What all dialects of a conversation declare alike: who serves them, how long that may take, which members they check.
+// What the dialects of a conversation declare alike: who serves them, how long that may take, which members they check.
 
 import { z, type ModelDialect } from "../../gateway/src/for-catalogues.ts";
 
@@ -6,10 +6,10 @@ import { z, type ModelDialect } from "../../gateway/src/for-catalogues.ts";
 const hostedToolsNote =
   "Tools that the vendor runs, such as a web search or an MCP server, are 400 unless the operator allows them. Members by which a router would ask another model, or write more than is held, are 400.";
 
-/** As long as the official clients wait by themselves for a whole answer; whoever gives up sooner has it made twice. */
+/** As long as the official clients wait for a whole answer: if we gave up sooner, it would be asked for again, and made twice. */
 export const conversationTimeoutMs = 600_000;
 
-/** What holds for a conversation whoever serves it. */
+/** What holds for every conversation, whoever serves it. */
 export const everyConversation = {
   bodyBytesMax: 32 * 1024 * 1024,
   firstByteTimeoutMs: conversationTimeoutMs,
@@ -30,7 +30,7 @@ export const conversations = (dialect: ModelDialect) => ({
 
 export const modelMember = z.string().min(1).max(200).describe("A model of `GET /v1/models`.");
 
-/** What is said is the vendor's to check. It is named because a client made from the contract sends only what it knows of. */
+/** The vendor checks the content. It is named here because clients generated from the contract send only members they know. */
 export const messagesMember = z
   .array(
     z.looseObject({
@@ -42,10 +42,10 @@ export const messagesMember = z
 
 export const streamMember = z.boolean().nullish().describe("Answers piece by piece, as server-sent events.");
 
-/** Several times what any model writes: a limit above this is a slip, and no sum is held for a slip. */
+/** Several times what any model writes: a limit above this is a slip, and nothing should be held for a slip. */
 export const tokensMax = 10_000_000;
 
-/** A vendor may serve a conversation for what is priced here, or for less. What is faster or nearer costs more than is held. */
+/** At these tiers a vendor charges what is priced here, or less. At others it may charge more than is held. */
 const serviceTiers = [
   "auto",
   "default",

@@ -1,13 +1,13 @@
-// Members that make a vendor, or a router that speaks like one, do more than was priced: ask another model, run tools that are
-// billed by use, or write more than was held. All that are known stand here, each with the reason that callers are told.
+// Members of a body that make a call cost more than was priced, at a vendor or at a router that speaks like one: they ask
+// another model, run tools that are billed by use, or write more than the hold covers. Each has the reason that callers are told.
 
 import { DecidingNames, isJsonObject, refuse, type JsonObject } from "../../gateway/src/for-catalogues.ts";
 
-interface DearerMember {
+export interface DearerMember {
   readonly why: string;
-  /** The vendor runs tools for it, so it may pass where the operator bears what tools cost. */
+  /** The vendor runs tools for it. Operators may allow that, and then bear what the tools cost. */
   readonly runsTools?: true;
-  /** Values that ask for nothing, besides null, false and an empty list. */
+  /** Whether a value asks for nothing. Null, false and an empty list never do. */
   readonly isHarmless?: (value: unknown, body: JsonObject) => boolean;
 }
 
@@ -98,7 +98,7 @@ function isN(value: unknown, { n }: JsonObject): boolean {
   return value === (n ?? 1);
 }
 
-/** Whether no member with such a name, in whichever letters, switches anything on. */
+/** Whether every member with such a name is off. */
 function areOff(members: JsonObject, names: RegExp): boolean {
   return Object.entries(members).every(
     ([name, value]) => !names.test(name) || value === false || value === "off" || value === null,
@@ -107,28 +107,21 @@ function areOff(members: JsonObject, names: RegExp): boolean {
 
 const byName: ReadonlyMap<string, DearerMember> = new Map(Object.entries(declared));
 
-/** `extra_body` is never sent on, so none of these can hide in it; in other letters it would be sent, so that is refused. */
+/** `extra_body` is never sent on, so nothing can hide in it. Spelled in other letters it would be sent, so that is refused. */
 export const dearerNames: readonly string[] = [...Object.keys(declared), "extra_body"];
 const inAnyLetters = new DecidingNames(dearerNames);
 
-/** Whether the vendor runs tools for a member. Refuses one that costs more in another way, which no operator can allow. */
-export function runsTools(name: string, members: JsonObject): boolean {
-  const member = dearerOf(name, members);
-  if (member && member.runsTools !== true) refuseDearer(name, member);
-  return member !== undefined;
-}
-
-/** Refuses every member that costs more, tools included. */
+/** Refuses every member that makes the call cost more, those that run tools included. */
 export function checkDearer(members: JsonObject, path = ""): void {
   for (const name in members) {
     inAnyLetters.check(name);
-    const member = dearerOf(name, members);
+    const member = findDearer(name, members);
     if (member) refuseDearer(path + name, member);
   }
 }
 
-/** Undefined for a member that costs no more as it is given. */
-function dearerOf(name: string, members: JsonObject): DearerMember | undefined {
+/** What is known of a member that makes the call cost more; undefined where it does not, with the value it has. */
+export function findDearer(name: string, members: JsonObject): DearerMember | undefined {
   const member = byName.get(name);
   if (!member) return undefined;
   const value = members[name];
@@ -137,5 +130,5 @@ function dearerOf(name: string, members: JsonObject): DearerMember | undefined {
   return member.isHarmless?.(value, members) === true ? undefined : member;
 }
 
-const refuseDearer = (field: string, { why }: DearerMember): never =>
+export const refuseDearer = (field: string, { why }: DearerMember): never =>
   refuse("invalid_parameters", `${field}: ${why}`, { field });

@@ -1,5 +1,5 @@
-// The most that a conversation can use, and what it usually uses. A token is at least one byte, so the length of the body
-// bounds its text without counting tokens. The figures below bound what else is read, and the model's context bounds it all.
+// The most tokens that a conversation can use, and how many it usually uses. A token is at least one byte, so the length of
+// the body bounds its text without counting tokens. The figures below bound the rest, and the model's context bounds it all.
 
 import {
   contextTokensMax,
@@ -17,19 +17,19 @@ type ConversationInput = Pick<
   "body" | "rawBody" | "plainNames"
 >;
 
-/** The answer that a caller asks for, as each dialect reads it from its own members. */
+/** How long an answer the caller asks for, as each dialect reads it from its own members. */
 interface AskedAnswer {
   readonly dialect: ModelDialect;
   /** The caller's limit; 0 where it sets none. */
   readonly outputTokens: number;
   /** The member that has the limit, as the caller spells it. */
   readonly limitedBy: string;
-  /** The least that this member alone can make of the limit, where another one limits the answer, too. */
+  /** How far this member alone can lower the limit, where another member limits the answer too. */
   readonly limitedToLeast?: number;
   readonly choices: number;
   /** The caller's guess at the answer. Whatever of it proves wrong is billed as if it had been written. */
   readonly predictedTokensMax?: number;
-  /** Thought beside the answer, where the vendor's limit does not bound it. */
+  /** What the model may think before its answer, where the vendor's limit does not bound that. */
   readonly thoughtTokensMax?: number;
 }
 
@@ -41,7 +41,7 @@ export function estimateConversation(
 ): Estimate {
   checkLimit(asked, model);
   const found = readBody(body, {
-    // Google's own names have capitals, so one in small letters may be taken for them there.
+    // Google's own names have capitals, so Google may take a name in small letters for one of them.
     comparesNames: plainNames !== true || asked.dialect === "gemini",
     goesByAddress: model.protocols.includes("gemini"),
   });
@@ -49,7 +49,7 @@ export function estimateConversation(
   return estimateOf(found, rawBody.byteLength, model, asked);
 }
 
-/** What a model reads and writes is one context. Its vendor would refuse a larger limit, after all of it was held. */
+/** A context holds what a model reads and what it writes. The vendor would refuse a larger limit, but only after the hold. */
 function checkLimit({ outputTokens, limitedBy }: AskedAnswer, { contextTokens }: ModelFacts): void {
   if (outputTokens > (contextTokens ?? Infinity)) {
     refuseMember(limitedBy, `this model cannot write more than ${contextTokens} tokens`);
@@ -60,7 +60,7 @@ function checkFindings({ hostedTool, recordedIn, spokenBy }: Findings, model: Mo
   if (hostedTool !== undefined && !model.allowsHostedTools) {
     refuseHosted(hostedTool);
   }
-  // Words that are heard and spoken cost several times what written ones do.
+  // Spoken words cost several times as much as written ones, heard or said.
   if (recordedIn !== undefined && model.dearestHeardUnit === undefined) {
     refuseMember(recordedIn, "this model has no price here for what it hears");
   }
@@ -69,7 +69,7 @@ function checkFindings({ hostedTool, recordedIn, spokenBy }: Findings, model: Mo
   }
 }
 
-/** Programs bring such tools unasked, so whoever reads this has to learn which one to switch off. */
+/** Programs add such tools by themselves, so the message has to say which one to switch off. */
 function refuseHosted({ field, type }: HostedTool): never {
   const tool = type !== undefined && /^\w{1,64}$/.test(type) ? type : "this tool";
   const why = `its vendor runs ${tool}, and what that may cost has no bound here`;
@@ -79,9 +79,9 @@ function refuseHosted({ field, type }: HostedTool): never {
 const refuseMember = (field: string, why: string): never =>
   refuse("invalid_parameters", `${field}: ${why}`, { field });
 
-/** Counted against tokens per minute for a caller that sets no limit of its own. */
+/** The length of an answer that is counted against the limit on tokens per minute, for a caller who sets no limit. */
 const tokensAssumed = 1_024;
-/** What an answer usually comes to, for a quote. */
+/** The usual length of an answer, for a quote. */
 const outputTokensUsual = 512;
 
 function estimateOf(found: Findings, bodyBytes: number, model: ModelFacts, asked: AskedAnswer): Estimate {
@@ -107,7 +107,7 @@ function estimateOf(found: Findings, bodyBytes: number, model: ModelFacts, asked
   };
 }
 
-/** A caller's limit passes as it is in its own dialect; where it is translated, at most what the model takes is sent. */
+/** In its own dialect the caller's limit is sent as it is. Where it is translated, no more is sent than the model takes. */
 function limitSent({ dialect, outputTokens }: AskedAnswer, model: ModelFacts): number {
   const wanted = outputTokens > 0 ? outputTokens : model.unaskedOutputTokensMax;
   return model.protocols.includes(dialect) ? wanted : Math.min(wanted, model.outputTokensMax ?? Infinity);
@@ -121,7 +121,7 @@ function outputUnitOf({ spokenBy }: Findings, { dearestSpokenUnit }: ModelFacts)
   return (spokenBy !== undefined && dearestSpokenUnit) || "output_tokens";
 }
 
-/** About what an image comes to. A file or a recording may be any length, but a caller must not pay for a guess. */
+/** About what an image takes. Files and recordings can be of any length, but nobody should be quoted a wild guess. */
 const mediumTokensUsual = 1_000;
 
 function inputTokensUsual(
@@ -133,14 +133,14 @@ function inputTokensUsual(
   return Math.min(textTokens + media * mediumTokensUsual, contextTokens ?? Infinity);
 }
 
-/** The dearest that a vendor counts for an image: eight tiles of 5,667 tokens and 2,833 around them. */
+/** The most that any vendor counts for an image: eight tiles of 5,667 tokens, and 2,833 beside them. */
 const imageTokensMax = 50_000;
-/** The most that a vendor says about a tool of its own making, before anybody uses it. */
+/** The most that a vendor tells the model about a tool of its own making. */
 const explanationTokensMax = 2_000;
-/** The most that a vendor says about tools in general as soon as there are any: 675 tokens, by what is written down. */
+/** The most that a vendor tells the model about tools in general, once there are any: 675 tokens are documented. */
 const toolsTokensMax = 1_000;
 
-/** A vendor that sums up what was said reads all of it once more. */
+/** A vendor that sums the conversation up first reads it twice. */
 function inputTokensMax(found: Findings, bodyBytes: number, model: ModelFacts): number {
   const once = inputTokensReadOnce(found, bodyBytes, model);
   return found.isSummedUp ? once * 2 : once;
@@ -157,7 +157,7 @@ function inputTokensReadOnce(
   return Math.min(shown, contextTokens ?? Infinity);
 }
 
-/** Guesses and thoughts are billed beside each answer. A summary is one more text, which the caller's limit does not bound. */
+/** Guesses and thoughts are billed beside each answer. A summary is one more text, which no limit of the caller's bounds. */
 function outputTokensMax(found: Findings, limit: number, model: ModelFacts, asked: AskedAnswer): number {
   const { choices, predictedTokensMax = 0, thoughtTokensMax = 0 } = asked;
   const answers = (limit + predictedTokensMax + thoughtTokensMax) * choices;

@@ -1,32 +1,32 @@
-/** What was found in the body of a conversation besides its text, added up while it is read. */
+/** What the body of a conversation holds besides its text, added up while it is read. */
 export interface Findings {
-  /** The model will read tokens that the body's length does not bound: what lies elsewhere, a file of any number of pages. */
+  /** The body's length does not bound what is read: something lies elsewhere, or a file may have any number of pages. */
   unbounded: boolean;
 
-  /** Images, recordings, films and files, in the body or elsewhere. */
+  /** How many images, recordings, films and files there are, in the body or elsewhere. */
   media: number;
-  /** Those of them that are certainly images. */
+  /** How many of them are certainly images. */
   images: number;
-  /** Bytes of the body that are media and not text. */
+  /** How many bytes of the body are media and not text. */
   mediaBytes: number;
-  /** The media, and files of plain text: everything that is shown in place of words. */
+  /** How many things are shown in place of words: the media, and files of plain text. */
   shown: number;
 
-  /** The member that has a recording in it; undefined where none certainly has. */
+  /** The member with a recording in it; undefined where nothing is certain to be one. */
   recordedIn: string | undefined;
-  /** Some of the input may be heard: a recording, a film, or something that cannot be seen from here. */
+  /** Some of the input may have sound: a recording, a film, or something that only the vendor can see. */
   mayBeHeard: boolean;
   /** The member that asks for a spoken answer. */
   spokenBy: string | undefined;
 
-  /** There are tools. Some vendors then tell the model about tools in general, in words of their own. */
+  /** There are tools. Some vendors then add a text of their own about tools in general. */
   hasTools: boolean;
-  /** Tools that the caller runs, but that the vendor explains to the model in words of its own. */
+  /** How many tools the caller runs, but the vendor explains to the model in a text of its own. */
   explainedTools: number;
-  /** A tool which the vendor runs: it bills by use, or reads on as often as it likes. */
+  /** A tool that the vendor runs: it is billed by use, or has the model read on as often as the vendor likes. */
   hostedTool: HostedTool | undefined;
 
-  /** The vendor may first sum up what was said, and bills that beside the answer. */
+  /** The vendor may first sum the conversation up, and bills that beside the answer. */
   isSummedUp: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface HostedTool {
 
 /** How a body has to be read, which differs by dialect and by model. */
 export interface ReadingOptions {
-  /** Some names may differ from a deciding one in the case of their letters alone, so each of them is compared. */
+  /** A name may differ from one of ours only in the case of its letters, so each is compared. */
   readonly comparesNames: boolean;
   /** One of the vendors that may be asked fetches an image's address itself, and reads whatever it finds there. */
   readonly goesByAddress: boolean;

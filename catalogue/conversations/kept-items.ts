@@ -1,15 +1,15 @@
 import type { JsonObject } from "../../gateway/src/for-catalogues.ts";
 
 /**
- * Items of OpenAI's Responses that a caller gives back by name: OpenAI has kept what was thought, drawn or found, and reads
- * it again. With all of it in the item, nothing is read from elsewhere.
+ * Whether an item of OpenAI's Responses only names what was thought, drawn or found: OpenAI has kept that, and reads it again.
+ * An item with all of it inside has nothing read from elsewhere.
  */
 export function isKeptByVendor(type: string, item: JsonObject): boolean {
   const whole = wholeIn.get(type);
   return whole !== undefined && (whole === null || typeof item[whole] !== "string");
 }
 
-/** The member that has the whole of such an item in it; null where no member has. */
+/** The member that holds the whole of such an item; null where none does. */
 const wholeIn: ReadonlyMap<string, string | null> = new Map([
   ["reasoning", "encrypted_content"],
   ["compaction", "encrypted_content"],

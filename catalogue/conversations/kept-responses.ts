@@ -1,5 +1,5 @@
-// What a response goes on with that OpenAI has kept: an earlier response, or items of one. Conversations, stored prompts and
-// files are left out: no caller can make one here, so those that exist are the operator's, given to callers on purpose.
+// What a response continues and OpenAI has kept: an earlier response, or items of one. Conversations, stored prompts and files
+// are left out: no caller can make one here, so those that exist are the operator's, given to callers on purpose.
 
 import {
   DecidingNames,
@@ -35,7 +35,7 @@ export const keptResponses: GoesOn<Pick<CallInput<unknown, ResponseBody>, "body"
         },
 };
 
-/** An item that is only its id, whether it says so or not, or one whose content OpenAI has kept. */
+/** An item of which only the id is given, or whose content OpenAI has kept. */
 function isReference(item: unknown): item is JsonObject {
   if (!isJsonObject(item)) return false;
   const { type, role } = item;

@@ -1,8 +1,8 @@
-// What a message goes on with that Anthropic has kept: the thread of an earlier answer, which later calls name by its id.
+// What a message continues and Anthropic has kept: the thread of an earlier answer, which later calls name by its id.
 
 import { z, type CallInput, type GoesOn } from "../../gateway/src/for-catalogues.ts";
 
-/** Other types may name what is kept by members that nobody here knows of. */
+/** Other types may name a thread in members that are not known here, and so are refused. */
 export const threadMember = z
   .looseObject({
     type: z.enum(["create", "continue"], "expected create or continue"),
@@ -19,7 +19,7 @@ export const keptThreads: GoesOn<Pick<CallInput<unknown, MessageBody>, "body">> 
     const previous = thread?.previous_message_id;
     return typeof previous === "string" ? [{ id: previous, field: "thread.previous_message_id" }] : [];
   },
-  // By these words its own clients send the whole conversation again.
+  // Anthropic's own clients recognise these words, and send the whole conversation again.
   notFound: (_reference, callId) => ({
     status: 404,
     json: {

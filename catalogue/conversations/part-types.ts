@@ -1,10 +1,10 @@
-// The types of parts and items that are known. Words and tools stand in the body as they are; what images and files show was
-// counted by their members. For any other type nobody knows what its vendor gives the model to read.
+// The types of parts and items that are known. Words and tools stand in the body as they are, and images and files are counted
+// by their members. What the model gets to read for any other type, only its vendor knows.
 
 import type { JsonObject } from "../../gateway/src/for-catalogues.ts";
 import { addUnseen, type Findings } from "./findings.ts";
 
-/** Is asked after the part's members were read; `shownBefore` is how much had been shown before them. */
+/** Called once the members of the part were read; `shownBefore` is what `found.shown` was before that. */
 export function countUnknownPart(
   part: JsonObject,
   under: string,
@@ -45,7 +45,7 @@ const words: ReadonlySet<string> = new Set([
 /** Calls of tools, what they answered, and which there are. */
 const ofTools = /^(?:tool|mcp)_|_(?:use|call|call_output|result|result_error|execution_output)$/;
 
-/** These show something by members that are known. One that shows nothing has it in a member that nobody knows here. */
+/** These show something in a member that is known. Where none of those was found, it is in one that is not known here. */
 const showing: ReadonlySet<string> = new Set([
   "image",
   "image_url",

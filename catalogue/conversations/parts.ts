@@ -3,13 +3,14 @@
 import { DecidingNames, isJsonObject, type JsonObject } from "../../gateway/src/for-catalogues.ts";
 import type { Findings, ReadingOptions } from "./findings.ts";
 import { isKeptByVendor } from "./kept-items.ts";
-import { countMedia, countMedium, mayBeMedium, mediaMembers } from "./media.ts";
+import { countMedia, countMedium } from "./media.ts";
 import { countUnknownPart } from "./part-types.ts";
+import { mayBeMedium, mediaMembers } from "./read-medium.ts";
 import { readTool, readTools } from "./tools.ts";
 
 /**
- * Looks into lists and objects, however deep, but only at those texts whose member may hold a medium, so a plain conversation
- * is read at a glance. `under` is the member that the part stands in.
+ * Looks into lists and objects, however deep. Of the texts it looks only at those whose member may hold a medium, so a plain
+ * conversation costs little. `under` is the member that the part stands in.
  */
 export function readParts(part: unknown, under: string, found: Findings, options: ReadingOptions): void {
   if (Array.isArray(part)) {
@@ -50,7 +51,7 @@ const partNames = new DecidingNames([
   "format",
 ]);
 
-/** What a tool was given or answered, quotations, notes of the caller's: the names in there mean nothing to vendors. */
+/** What a tool was given or answered, quotations, the caller's own notes: no vendor acts on the names in there. */
 const opaqueMembers: ReadonlySet<string> = new Set([
   "input",
   "args",
@@ -68,10 +69,10 @@ const opaqueMembers: ReadonlySet<string> = new Set([
 const isToolDefinition = (name: string, { type }: JsonObject): boolean =>
   name === "definition" && type === "tool_definition";
 
-/** Anthropic has images and documents in a `source`; an image is one image, but a document may have any number of pages. */
+/** Anthropic puts images and documents into a `source`; an image is one image, but a document may have any number of pages. */
 const isImageSource = (name: string, { type }: JsonObject): boolean => name === "source" && type === "image";
 
-/** Items stand in `input`. For some types OpenAI reads more than the item has in it. */
+/** The items of `input` have types, and for some of them OpenAI reads more than the item holds. */
 function readItemType(type: string, item: JsonObject, under: string, found: Findings): void {
   if (under !== "input") return;
   if (type === "compaction_trigger") found.isSummedUp = true;

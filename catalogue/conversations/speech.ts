@@ -13,12 +13,12 @@ export const speechMembers: ReadonlySet<string> = new Set([
 
 export const speechNames = new DecidingNames(speechMembers);
 
-/** Such a member has a voice in it, or the ways to answer: one or a list, of which each may be speech. */
+/** Such a member has a voice in it, or names one or several ways to answer, any of which may be speech. */
 export function readSpeech(member: unknown, path: string, found: Findings): void {
   const ways = Array.isArray(member) ? member : [member];
   if (isJsonObject(member) || !ways.every(isSilent)) found.spokenBy = path;
 }
 
-/** Google takes a number for a way's name: 1 is text and 2 an image. */
+/** Google also takes numbers for the ways: 1 is text and 2 an image. */
 const isSilent = (way: unknown): boolean =>
   typeof way === "string" ? /^(?:text|image)$/i.test(way) : way === 1 || way === 2;

@@ -1,10 +1,10 @@
-// The tools that stand beside a conversation or in the midst of it: which of them the caller runs, and which the vendor runs,
-// bills by use, and reads on from.
+// The tools of a conversation, beside it or within it: which of them the caller runs, and which the vendor runs, bills by use,
+// and has the model read on from.
 
 import { DecidingNames, isJsonObject, type JsonObject } from "../../gateway/src/for-catalogues.ts";
 import type { Findings, ReadingOptions } from "./findings.ts";
 
-/** Google takes a single tool for a list of one. */
+/** Google takes a single tool in place of a list. */
 export function readTools(tools: unknown, path: string, found: Findings, options: ReadingOptions): void {
   if (Array.isArray(tools) && tools.length === 0) return;
   found.hasTools = true;
@@ -22,11 +22,11 @@ export function readTool(tool: unknown, path: string, found: Findings, options: 
   if (typeof grouped === "object" && grouped !== null) readTools(grouped, `${path}.tools`, found, options);
 }
 
-/** Google's tools have neither type nor name: each member is a tool, and all but functions are run by Google. */
+/** Google's tools have neither type nor name: each member is a tool, and Google runs all but functions. */
 function countByMembers(tool: JsonObject, path: string, found: Findings): void {
   const isNamed = typeof tool["type"] === "string" || typeof tool["name"] === "string";
   for (const name in tool) {
-    // Google passes over a type or a name, and runs its own members all the same.
+    // Google ignores a type or a name, and runs its own tools all the same.
     if (isNamed ? !googles.has(name) : /^function_?declarations$/i.test(name)) continue;
     if (tool[name] === null) continue;
     found.unbounded = true;
@@ -34,7 +34,7 @@ function countByMembers(tool: JsonObject, path: string, found: Findings): void {
   }
 }
 
-/** Everybody else's tools are told apart by their type. What is not known is the vendor's to run, and to bill. */
+/** Everybody else's tools are told apart by their type. One that is not known here may be run, and billed, by the vendor. */
 function countByType(tool: JsonObject, path: string, found: Findings): void {
   const { type } = tool;
   if (typeof type !== "string" || runByCaller.has(type)) return;
@@ -65,20 +65,20 @@ const googles: ReadonlySet<string> = new Set(
 
 const toolNames = new DecidingNames(["type", "name", "environment", "tools", ...googles]);
 
-/** The caller declares these in words that stand in the body, and answers them itself. */
+/** The caller explains these in the body, and runs them itself. */
 const runByCaller: ReadonlySet<string> = new Set(["function", "custom"]);
 
-/** The caller runs these too, but Anthropic explains them to the model, at a length that it has written down. */
+/** The caller runs these too, but Anthropic explains them to the model; how long that text is, it documents. */
 const explained = /^(bash|text_editor|computer|memory)_\d{8}$/;
 
 /**
- * The caller runs these though a vendor made them, or they only look through what stands in the body. Nobody has written down
- * at what length they are explained. Any other tool is run by the vendor, which may bill each use, and may read the whole
+ * The caller runs these although a vendor made them, or they only look through what stands in the body. How long their
+ * explanation is, nobody documents. Any other tool is run by the vendor, which may bill each use, and may read the whole
  * conversation once more after it.
  */
 const notBilled =
   /^(tool_search\w*|namespace|computer|computer_use_preview|(computer|browser)_toolset_\d{8}|local_shell|apply_patch)$/;
 
-/** OpenAI bills a container of its own by use; without a word about where the shell is, it may be in one. */
+/** A shell that does not say where it is may be in a container of OpenAI's, which is billed by use. */
 const isCallersShell = ({ type, environment }: JsonObject): boolean =>
   type === "shell" && isJsonObject(environment) && environment["type"] === "local";

@@ -155,7 +155,7 @@ export const mutants = [
   },
   {
     name: "a document at an address holds nothing",
-    file: "catalogue/conversations/media.ts",
+    file: "catalogue/conversations/read-medium.ts",
     find: "/.ur[il]$/i.test(name)",
     replace: "/^(image|file|video|audio)_url$/.test(name)",
     tests: ["test/money/conversation-holds.test.ts"],
@@ -211,8 +211,8 @@ export const mutants = [
   },
   {
     name: "a router may ask dearer models",
-    file: "catalogue/conversations/dearer-members.ts",
-    find: "  if (member && member.runsTools !== true) refuseDearer(name, member);\n",
+    file: "catalogue/conversations/body.ts",
+    find: "  if (dearer.runsTools !== true) refuseDearer(name, dearer);\n",
     replace: "",
     tests: ["test/money/dearer-members.test.ts"],
   },
