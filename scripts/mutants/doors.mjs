@@ -277,7 +277,7 @@ export const mutants = [
   },
   {
     name: "a batch of which only a cheap call ran is told to ask for all of it again",
-    file: "gateway/src/doors/mcp/tools/batch-tool.ts",
+    file: "gateway/src/doors/mcp/tools/once-key.ts",
     find: "if (await ledger.findEarlier(accountId, claim, clock.wallMs())) return true;",
     replace: "",
     tests: ["test/agents/batch-approval.test.ts"],

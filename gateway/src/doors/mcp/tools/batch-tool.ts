@@ -1,17 +1,14 @@
 import { isInputRequiredResult, type InputRequiredResult } from "@modelcontextprotocol/server";
-import type { Approval } from "../../../approvals/approvals.ts";
-import { checkApproval } from "../../../approvals/check-approval.ts";
 import { checkPayable } from "../../../call/refusals/check-payable.ts";
-import { refuseUnapproved } from "../../../call/refusals/refuse-unapproved.ts";
-import { hashIdempotencyKey } from "../../../ledger/idempotency-key.ts";
-import { refuse } from "../../../platform/refusals.ts";
-import { approvalItems, type AskedCall } from "../approval/approval-item.ts";
+import type { Micros } from "../../../platform/money.ts";
+import { approvalItems } from "../approval/approval-item.ts";
 import { askApproval, readStanding } from "../approval/ask-approval.ts";
 import { caughtRefusal } from "../caught-refusal.ts";
 import type { ToolParts, Visit } from "../visit.ts";
 import { asking, nothingRan, summarize, tooDear } from "./batch-result.ts";
-import { keyUnder, onceOf, type Once } from "./once-key.ts";
-import { digestOf, planBatch, totalOf } from "./plan-batch.ts";
+import { checkBatchApproval } from "./check-batch-approval.ts";
+import { hasRunBefore, onceOf } from "./once-key.ts";
+import { digestOf, planBatch, totalOf, type PlannedCall } from "./plan-batch.ts";
 import { runBatch } from "./run-batch.ts";
 import type { BatchArguments, BatchResult } from "./tool-shapes.ts";
 
@@ -35,72 +32,42 @@ export async function useBatch(
   if (standing.kind === "refused") return nothingRan(given, standing.refusal);
   if (standing.kind === "waiting") return asking(given, standing.approval);
 
-  const uncovered = planned.flatMap(({ wanted: { call }, digest, cost, uncovered: asks }): AskedCall[] =>
-    asks ? [{ call, digest, cost }] : [],
-  );
+  const uncovered = planned.filter(({ isUncovered }) => isUncovered);
   const approval = standing.kind === "claimable" ? standing.approval : undefined;
   const once = onceOf(given, visit, approval);
-  const hasRun = once !== undefined && (await ranBefore(given, once, visit, parts));
-  if (uncovered.length > 0 && !approval && !hasRun) {
-    // Nobody is asked to allow what cannot happen.
-    const unpayable = await caughtRefusal(() => checkPayable(visit.caller, togetherMicros, parts.gate));
-    if (unpayable) return nothingRan(given, unpayable);
-    const asked = await askApproval({ items: approvalItems(uncovered), digest: question }, visit, parts);
-    return isInputRequiredResult(asked) ? asked : asking(given, asked);
+  const hasRun = once !== undefined && (await hasRunBefore(once, given.calls.length, visit, parts));
+  if (approval) {
+    const unapproved = await caughtRefusal(() =>
+      checkBatchApproval({ uncovered, hasRun }, approval, visit, parts),
+    );
+    if (unapproved) return nothingRan(given, unapproved);
+  } else if (uncovered.length > 0 && !hasRun) {
+    return askForBatch(given, { uncovered, togetherMicros, question }, visit, parts);
   }
-  const unapproved =
-    approval && (await caughtRefusal(() => checkApproved({ uncovered, hasRun }, approval, visit, parts)));
-  if (unapproved) return nothingRan(given, unapproved);
-  // A batch may take longer than its first calls are kept: as long as any of them is, none of them is bought again.
+  // A batch may take longer than its first calls are remembered. As long as any of them is, the keys of all of them count for
+  // a day, so that none is bought again.
   const under = { approvalId: approval?.id, once: hasRun ? { name: once.name } : once };
   return summarize(given, await runBatch(given, planned, under, visit, parts));
 }
 
-/**
- * Refuses a batch for which the approval that it brought does not do. The ledger asks the same of each call when its turn
- * comes, but by then those before it are paid for, and are paid for again under the next approval.
- */
-function checkApproved(
-  { uncovered, hasRun }: { readonly uncovered: readonly AskedCall[]; readonly hasRun: boolean },
-  approval: Approval,
+interface BatchQuestion {
+  readonly uncovered: readonly PlannedCall[];
+  readonly togetherMicros: Micros;
+  readonly question: string;
+}
+
+/** Asks for all that needs a person at once. Nobody is asked to allow what the account could not pay. */
+async function askForBatch(
+  given: BatchArguments,
+  { uncovered, togetherMicros, question }: BatchQuestion,
   visit: Visit,
   parts: ToolParts,
-): void {
-  const { accountId, keyId, grant } = visit.caller;
-  const caller = { accountId, keyId, grantId: grant?.id, nowMs: parts.gate.clock.wallMs() };
-  for (const { digest, cost } of uncovered) {
-    const use = { ...caller, amountMicros: cost.atMostMicros };
-    const denial = checkApproval(approval, { id: approval.id, digest }, use);
-    // A call that has used it is one that is played back. Its turn comes, and it is told so.
-    if (denial === undefined || denial === "used") continue;
-    const hasBegun = approval.items.some(({ callId }) => callId !== undefined);
-    if (hasBegun || hasRun) refuse("approval_required", begunBefore);
-    refuseUnapproved(denial, cost.atMostMicros, undefined);
-  }
+): Promise<BatchResult | InputRequiredResult> {
+  const unpayable = await caughtRefusal(() => checkPayable(visit.caller, togetherMicros, parts.gate));
+  if (unpayable) return nothingRan(given, unpayable);
+  const items = approvalItems(
+    uncovered.map(({ wanted, digest, cost }) => ({ call: wanted.call, digest, cost })),
+  );
+  const asked = await askApproval({ items, digest: question }, visit, parts);
+  return isInputRequiredResult(asked) ? asked : asking(given, asked);
 }
-
-/**
- * A call that was covered has no item of an approval, so the key that it ran under is looked for. One that brought a key of
- * its own is not bought again under that.
- */
-async function ranBefore(
-  { calls }: BatchArguments,
-  once: Once,
-  { caller: { accountId } }: Visit,
-  { gate: { ledger, clock } }: ToolParts,
-): Promise<boolean> {
-  for (const index of calls.keys()) {
-    const { idempotencyKey: key, keyKeptMs: keptMs } = keyUnder(once, index);
-    const claim = { keyHash: hashIdempotencyKey(key), fingerprint: anyRequest, keptMs };
-    if (await ledger.findEarlier(accountId, claim, clock.wallMs())) return true;
-  }
-  return false;
-}
-
-/** For whoever asks only whether a key is taken. */
-const anyRequest = new Uint8Array();
-
-/** Points to the receipts: an agent that heard only "ask again" would ask for the whole batch, and pay twice for what ran. */
-const begunBefore =
-  "Some of these calls ran under this approval before, and it does not allow the others any more. Look at the receipts " +
-  "(requests.list), and ask again only for what is missing.";

@@ -12,10 +12,10 @@ import type { BatchArguments } from "./tool-shapes.ts";
 export interface PlannedCall {
   readonly wanted: AgentCall;
   readonly digest: Uint8Array;
-  /** What it costs, where that had to be known before it runs; nothing for a call that will be refused. */
+  /** What it costs, where that has to be known before it runs; nothing for a call that will be refused. */
   readonly cost: Cost;
-  /** It may cost more than the policy covers. */
-  readonly uncovered: boolean;
+  /** It may cost more than the policy allows without a person. */
+  readonly isUncovered: boolean;
 }
 
 /**
@@ -50,15 +50,12 @@ export async function planBatch(
       claim: undefined,
       images,
     };
-    const quoted = fitsAnyway || isFree(call, offer) ? nothing : await quoteOperation(wanted, parts);
-    // What cannot be priced will be refused when its turn comes, and what is above its cap too: neither needs a person
-    // or a part of the total.
-    const cost = quoted instanceof CallRefused || quoted.atMostMicros > capMicros ? nothing : quoted;
+    const cost = fitsAnyway || isFree(call, offer) ? nothing : await costWithinCap(wanted, parts);
     planned.push({
       wanted,
       digest: callDigest(`batch ${index}`, call, capMicros),
       cost,
-      uncovered: cost.atMostMicros > coveredMicros,
+      isUncovered: cost.atMostMicros > coveredMicros,
     });
   }
   return planned;
@@ -66,6 +63,15 @@ export async function planBatch(
 
 const isFree = (call: BatchArguments["calls"][number], offer: Offer): boolean =>
   offer.operations.get(call.operation_id)?.operation.price.kind === "free";
+
+/**
+ * A call that cannot be priced will be refused when its turn comes, and so will one above its cap: neither needs a person, or
+ * a part of the total.
+ */
+async function costWithinCap(wanted: AgentCall, parts: ToolParts): Promise<Cost> {
+  const quoted = await quoteOperation(wanted, parts);
+  return quoted instanceof CallRefused || quoted.atMostMicros > wanted.capMicros ? nothing : quoted;
+}
 
 const nothing: Cost = { expectedMicros: 0n, atMostMicros: 0n };
 
@@ -76,7 +82,7 @@ const capsOf = ({ calls }: BatchArguments): Micros =>
 export const totalOf = (given: BatchArguments): Micros =>
   given.max_total_price_usd === undefined ? capsOf(given) : capMicrosFromNumber(given.max_total_price_usd);
 
-/** What a person who is asked about these calls says yes to: to these, in this order. */
+/** Names what a person says yes to: exactly these calls, in this order. */
 export function digestOf(planned: readonly PlannedCall[]): string {
   const hash = new Bun.CryptoHasher("sha256");
   for (const { digest } of planned) hash.update(digest);

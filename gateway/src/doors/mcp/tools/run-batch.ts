@@ -13,7 +13,7 @@ interface Under {
   readonly once: Once | undefined;
 }
 
-/** What came of each call of a batch; undefined for those whose turn did not come. */
+/** What became of each call of a batch; undefined for those whose turn did not come. */
 export const runBatch = async (
   given: BatchArguments,
   planned: readonly PlannedCall[],
@@ -29,12 +29,12 @@ async function runInOrder(
   visit: Visit,
   parts: ToolParts,
 ): Promise<(UseResult | undefined)[]> {
-  // Prices may change while the batch runs; more than the total is not spent even then.
+  // Prices may change while the batch runs; even then no more than the total is spent.
   let leftMicros = totalOf(given);
   let stopped = false;
   const results: (UseResult | undefined)[] = [];
-  for (const [index, { wanted, digest, uncovered }] of planned.entries()) {
-    // A caller who has left wants nothing more; what already ran is booked and stays so.
+  for (const [index, { wanted, digest, isUncovered }] of planned.entries()) {
+    // A caller who has left wants nothing more; what has run already stays booked.
     if (stopped || visit.ctx.mcpReq.signal.aborted) {
       results.push(undefined);
       continue;
@@ -44,7 +44,7 @@ async function runInOrder(
       {
         ...wanted,
         capMicros: fits ? wanted.capMicros : leftMicros,
-        claim: approvalId !== undefined && uncovered ? { id: approvalId, digest } : undefined,
+        claim: approvalId !== undefined && isUncovered ? { id: approvalId, digest } : undefined,
         ...(once && wanted.idempotencyKey === undefined ? keyUnder(once, index) : {}),
       },
       parts,
@@ -56,7 +56,7 @@ async function runInOrder(
   return results;
 }
 
-/** What a call took of the total: what it cost, or the most it can still cost where that is not known yet. */
+/** What a call took of the total: what it cost or, where that is not known yet, the most it can cost. */
 function exposureOf({
   status,
   error,
