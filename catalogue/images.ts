@@ -12,7 +12,7 @@ const requestsPerMinute = 30;
 const framesMin = 2;
 const framesMax = 16;
 
-const writtenImages = "what writes an SVG is billed beside the image, and has no price here";
+const writtenImages = "a model that writes an SVG is billed beside the image, and has no price here";
 const isDrawn = (format: string): boolean => format.toLowerCase() !== "svg";
 
 /** Only what is priced or decided here is checked; every other member travels to the upstream untouched. */

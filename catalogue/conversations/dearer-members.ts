@@ -16,7 +16,7 @@ const isEmptyObject = (value: unknown): boolean => isJsonObject(value) && Object
 const declared: Readonly<Record<string, DearerMember>> = {
   // Who answers
   models: { why: "a router falls back on these models, and each has a price of its own" },
-  route: { why: "a router chooses another model by it, which has a price of its own" },
+  route: { why: "with it a router chooses another model, which has a price of its own" },
   preset: { why: "a router has a model, tools and limits of its own stored under it" },
   fallbacks: { why: "another model has a price of its own" },
   context_window_fallbacks: { why: "a router asks these models instead, and each has a price of its own" },
@@ -34,63 +34,72 @@ const declared: Readonly<Record<string, DearerMember>> = {
     why: "a router takes models and sellers from it, and each has a price of its own",
     isHarmless: isEmptyObject,
   },
-  compound_custom: { why: "a system of several models takes other ones by it, which have other prices" },
-  routingConfig: { why: "Google's router chooses another model by it, which has a price of its own" },
-  routing_config: { why: "Google's router chooses another model by it, which has a price of its own" },
-  modelSelectionConfig: { why: "Google chooses another model by it, which has a price of its own" },
-  model_selection_config: { why: "Google chooses another model by it, which has a price of its own" },
+  compound_custom: { why: "with it a system of several models uses other ones, which have other prices" },
+  routingConfig: { why: "with it Google's router chooses another model, which has a price of its own" },
+  routing_config: { why: "with it Google's router chooses another model, which has a price of its own" },
+  modelSelectionConfig: { why: "with it Google chooses another model, which has a price of its own" },
+  model_selection_config: { why: "with it Google chooses another model, which has a price of its own" },
 
   // How fast and where it is done
   speed: {
-    why: "what is faster costs more, and has no price here",
+    why: "a faster answer costs more, and has no price here",
     isHarmless: (value) => value === "standard",
   },
   inference_geo: {
-    why: "what is done in one place costs more, and has no price here",
+    why: "an answer made in one place costs more, and has no price here",
     isHarmless: (value) => value === "global",
   },
 
   // How much is written
   best_of: {
-    why: "so many answers are written and billed, and only n of them are given",
+    why: "that many answers are written and billed, and only n of them are given",
     isHarmless: (value, { n }) => typeof value === "number" && value <= (typeof n === "number" ? n : 1),
   },
-  use_beam_search: { why: "several answers are written at once to choose from, and all of them are work" },
-  num_return_sequences: { why: "it is another word for n, which is what is held", isHarmless: isN },
-  n_cmpl: { why: "it is another word for n, which is what is held", isHarmless: isN },
-  n_predict: { why: "some servers write so much, whatever the limit says that is held" },
+  use_beam_search: { why: "several answers are written to choose one from, and all of them cost" },
+  num_return_sequences: { why: "it is another word for n, and the hold is for n", isHarmless: isN },
+  n_cmpl: { why: "it is another word for n, and the hold is for n", isHarmless: isN },
+  n_predict: { why: "some servers write this much, whatever limit the hold was made for" },
   multi_agent: {
-    why: "several agents read and write in one call, and what is held covers one",
+    why: "several agents read and write in one call, and the hold covers only one",
     isHarmless: (value) => isJsonObject(value) && value["enabled"] === false && areOff(value, /^enabled$/iu),
   },
-  deferred: { why: "an answer that is fetched later could not be metered when it is written" },
+  deferred: { why: "an answer that is fetched later cannot be metered when it is written" },
 
   // Which tools are run
-  web_search_options: { why: "it has the web searched, which is billed by use", runsTools: true },
+  web_search_options: { why: "it makes the vendor search the web, which is billed by use", runsTools: true },
   search_parameters: {
-    why: "it has sources searched, which are billed one by one",
+    why: "it makes the vendor search sources, which are billed one by one",
     runsTools: true,
     isHarmless: (value) => isJsonObject(value) && value["mode"] === "off",
   },
   web_search: {
-    why: "it has the web searched, which is billed by use",
+    why: "it makes the vendor search the web, which is billed by use",
     runsTools: true,
     isHarmless: (value) => isJsonObject(value) && value["enable"] === false && areOff(value, /^enable$/iu),
   },
   venice_parameters: {
-    why: "they have the web searched and pages read, which is billed by use",
+    why: "they make the vendor search the web and read pages, which is billed by use",
     runsTools: true,
     isHarmless: (value) => isJsonObject(value) && areOff(value, /search|scrap/iu),
   },
-  enable_search: { why: "it has the web searched, which is billed by use", runsTools: true },
+  enable_search: { why: "it makes the vendor search the web, which is billed by use", runsTools: true },
   // The same in the words of Hunyuan and of Baichuan.
-  enable_enhancement: { why: "it has the web searched, which is billed by use", runsTools: true },
-  force_search_enhancement: { why: "it has the web searched, which is billed by use", runsTools: true },
-  enable_deep_search: { why: "it has the web searched often, which is billed by use", runsTools: true },
-  with_search_enhance: { why: "it has the web searched, which is billed by use", runsTools: true },
-  enable_code_interpreter: { why: "it has code run, and what it says is read", runsTools: true },
+  enable_enhancement: { why: "it makes the vendor search the web, which is billed by use", runsTools: true },
+  force_search_enhancement: {
+    why: "it makes the vendor search the web, which is billed by use",
+    runsTools: true,
+  },
+  enable_deep_search: {
+    why: "it makes the vendor search the web many times, which is billed by use",
+    runsTools: true,
+  },
+  with_search_enhance: { why: "it makes the vendor search the web, which is billed by use", runsTools: true },
+  enable_code_interpreter: {
+    why: "it makes the vendor run code, and the model reads what that prints",
+    runsTools: true,
+  },
   plugins: { why: "they search the web or read files, which is billed by use", runsTools: true },
-  data_sources: { why: "what is found there is read, however much it is", runsTools: true },
+  data_sources: { why: "the model reads what is found there, however much it is", runsTools: true },
   mcp_servers: { why: "their tools are run as often as the model likes", runsTools: true },
 };
 

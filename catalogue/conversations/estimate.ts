@@ -62,17 +62,17 @@ function checkFindings({ hostedTool, recordedIn, spokenBy }: Findings, model: Mo
   }
   // Spoken words cost several times as much as written ones, heard or said.
   if (recordedIn !== undefined && model.dearestHeardUnit === undefined) {
-    refuseMember(recordedIn, "this model has no price here for what it hears");
+    refuseMember(recordedIn, "this model has no price here for audio that it hears");
   }
   if (spokenBy !== undefined && model.dearestSpokenUnit === undefined) {
-    refuseMember(spokenBy, "this model has no price here for what it speaks");
+    refuseMember(spokenBy, "this model has no price here for audio that it speaks");
   }
 }
 
 /** Programs add such tools by themselves, so the message has to say which one to switch off. */
 function refuseHosted({ field, type }: HostedTool): never {
   const tool = type !== undefined && /^\w{1,64}$/.test(type) ? type : "this tool";
-  const why = `its vendor runs ${tool}, and what that may cost has no bound here`;
+  const why = `its vendor runs ${tool}, and nothing here bounds what that may cost`;
   return refuseMember(field, `${why}; leave it out or switch it off`);
 }
 

@@ -12,7 +12,7 @@ export function checkCounts(body: Readonly<Record<string, unknown>>, images: num
     const asksForSeries = series.has(name) && value !== "disabled";
     const asksForOthers = otherCounts.has(name) && value !== images;
     if (asksForSeries || asksForOthers) {
-      refuse("invalid_parameters", `${name}: how many images are drawn is said by n alone`, { field: name });
+      refuse("invalid_parameters", `${name}: only n says how many images are drawn`, { field: name });
     }
   }
 }

@@ -79,7 +79,10 @@ function segmentOf(name: string, value: unknown): string {
   try {
     return encodeURIComponent(text);
   } catch {
-    throw misuse("invalid_argument", `"${name}" is part of the address and has half a character in it.`);
+    throw misuse(
+      "invalid_argument",
+      `"${name}" is part of the address and contains half a character (a surrogate alone).`,
+    );
   }
 }
 

@@ -41,9 +41,8 @@ export function errorOf(
 
 function ownMessage(kind: ErrorKind, moneyMoved: MoneyMoved, cause: unknown): string | undefined {
   const distrust = kind === "connection" ? untrusted(cause) : undefined;
-  if (distrust !== undefined)
-    return `No connection to the gateway came about that can be trusted (${distrust}).`;
-  if (kind === "connection" && neverLeft(cause)) return "No connection to the gateway came about.";
+  if (distrust !== undefined) return `The connection to the gateway cannot be trusted (${distrust}).`;
+  if (kind === "connection" && neverLeft(cause)) return "The gateway could not be reached.";
   if (kind === "answer_lost" && moneyMoved === "no") {
     return "The call was made, but its answer was lost; nothing was charged for it.";
   }
@@ -52,9 +51,9 @@ function ownMessage(kind: ErrorKind, moneyMoved: MoneyMoved, cause: unknown): st
 
 /** For kinds of which the gateway says nothing itself, or where its last word is not what matters. */
 const messages: Partial<Record<ErrorKind, string>> = {
-  connection: "No whole answer came from the gateway.",
+  connection: "The gateway's answer did not come, or not completely.",
   answer_lost: "The call was made and charged, but its answer was lost; its receipt says what it cost.",
-  aborted: "The call was stopped by its caller.",
+  aborted: "The caller stopped the call.",
   malformed_answer: "The answer is not what was asked for, or not what it says it is.",
 };
 

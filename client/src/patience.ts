@@ -18,7 +18,7 @@ export function createPatience(transport: Transport, signal: AbortSignal): Patie
         await transport.clock.sleep(last.waitMs, signal);
       } catch (cause) {
         const { moneyMoved, chargedMicrosUsd, requestId, idempotencyKey, attempts } = tooLong();
-        throw new TollgateError("The call was stopped by its caller.", {
+        throw new TollgateError("The caller stopped the call.", {
           kind: "aborted",
           code: "aborted",
           moneyMoved,

@@ -81,14 +81,14 @@ function notFinal(task: unknown, waitedMs: number, cause?: unknown): TollgateErr
   const seconds = Math.round(waitedMs / 1000);
   const heard =
     task === undefined
-      ? `Nothing was heard of the task for ${seconds} s; it may go on without us.`
-      : `The task is ${statusOf(task)} after ${seconds} s; it goes on without us.`;
+      ? `Nothing was heard of the task for ${seconds} s; it may still be running.`
+      : `The task is ${statusOf(task)} after ${seconds} s; it goes on.`;
   const facts = { kind: "timeout", code: "task_not_final", moneyMoved: "unknown" } as const;
   return new TollgateError(heard, { ...facts, body: task, cause });
 }
 
 const stopped = (task: unknown, cause: unknown): TollgateError =>
-  new TollgateError("Waiting was stopped by its caller; the task goes on.", {
+  new TollgateError("The caller stopped waiting; the task goes on.", {
     kind: "aborted",
     code: "aborted",
     moneyMoved: "unknown",

@@ -319,7 +319,7 @@ test.concurrent("tollgate call says where it asked when nobody is there", async 
   for (const { code, errors } of await Promise.all(asked)) {
     expect(code).toBe(1);
     expect(errors).toStartWith(
-      `No connection to the gateway came about. It was asked at ${nobody} (TOLLGATE_BASE_URL). No money moved.`,
+      `The gateway could not be reached. It was asked at ${nobody} (TOLLGATE_BASE_URL). No money moved.`,
     );
   }
 });

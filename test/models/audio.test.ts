@@ -283,7 +283,7 @@ describe("audio that has no price", () => {
     const response = await gateway.post(account, path, body);
     expect([response.status, await response.text()]).toEqual([
       400,
-      expect.stringContaining(`"${field}: this model has no price here for what it `) as string,
+      expect.stringContaining(`"${field}: this model has no price here for audio that it `) as string,
     ]);
     expect(vendor.asked).toHaveLength(before);
   });

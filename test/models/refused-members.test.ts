@@ -245,7 +245,7 @@ models:
       const { error } = (await response.json()) as { readonly error: { readonly message: string } };
       expect([response.status, error.message]).toEqual([
         400,
-        `${field}: its vendor runs ${tool}, and what that may cost has no bound here; leave it out or switch it off`,
+        `${field}: its vendor runs ${tool}, and nothing here bounds what that may cost; leave it out or switch it off`,
       ]);
       expect(sentToAll()).toBe(before);
     },

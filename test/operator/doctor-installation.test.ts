@@ -119,7 +119,7 @@ describe("the doctor", () => {
     writeFileSync(join(folder, "tollgate.yaml"), "sandbox: http://127.0.0.1:1/of-all-nodes\n");
     const ran = await tollgate(["doctor"]);
     expect([ran.code, lastLine(ran)]).toEqual([1, wrong]);
-    expect(ran.out).toMatch(/sandbox +all +http:\/\/127\.0\.0\.1:1 +\d+ +no connection comes about/);
+    expect(ran.out).toMatch(/sandbox +all +http:\/\/127\.0\.0\.1:1 +\d+ +no connection can be made/);
   });
 
   test("names the configuration that it looked at", async () => {

@@ -155,7 +155,7 @@ test.each(["token\n", " token", "to\u0007ken"])(
   (token) => {
     const read = () => readSettings({ TOLLGATE_OPERATOR_TOKEN: token }, "/nowhere");
     expect(read).toThrow(
-      "TOLLGATE_OPERATOR_TOKEN has characters that cannot be sent; is there a line break at its end? Take it away.",
+      "TOLLGATE_OPERATOR_TOKEN has characters that cannot be sent; is there a line break at its end? Remove it.",
     );
   },
 );
@@ -167,6 +167,6 @@ test("an operator's token may be any words", () => {
 
 test("a data folder that is a file is refused by name", () => {
   expect(() => readSettings({ TOLLGATE_DATA: import.meta.path }, "/nowhere")).toThrow(
-    `TOLLGATE_DATA must be a folder, and ${import.meta.path} is none.`,
+    `TOLLGATE_DATA must be a folder, and ${import.meta.path} is not one.`,
   );
 });

@@ -109,7 +109,7 @@ function readHost({ HOST: written = "127.0.0.1", TOLLGATE_BASE_URL: baseUrl }: E
   }
   if (!isHost(written) && baseUrl === undefined) {
     throw new Error(
-      "HOST has a zone, as in fe80::1%eth0, which no link can say. Set TOLLGATE_BASE_URL, too, to the address by which " +
+      "HOST has a zone, as in fe80::1%eth0, which cannot stand in a link. Set TOLLGATE_BASE_URL, too, to the address by which " +
         "others know this gateway.",
     );
   }
@@ -143,7 +143,7 @@ function readStopDelay(written: string | undefined): number {
 function readDataFolder(written: string | undefined, folder: string): string {
   const dataFolder = written ?? join(folder, "data");
   if (existsSync(dataFolder) && !statSync(dataFolder).isDirectory())
-    throw new Error(`TOLLGATE_DATA must be a folder, and ${dataFolder} is none.`);
+    throw new Error(`TOLLGATE_DATA must be a folder, and ${dataFolder} is not one.`);
   return dataFolder;
 }
 

@@ -81,7 +81,7 @@ test.each(
     .flatMap((name) => [name, name.replace(/^./, (first) => first.toUpperCase())]),
 )("the gateway's own header %s is refused", (name) => {
   expect(refusalOf(`headers: { ${name}: x }`)).toBe(
-    `headers.${name}: the gateway writes this header itself; take it away`,
+    `headers.${name}: the gateway writes this header itself; remove it`,
   );
   expect(refusalOf(`key: k-1, key_header: ${name}`)).toBe(
     "key_header: the gateway writes this header itself; the key needs another one",
@@ -89,7 +89,7 @@ test.each(
 });
 
 test("the header that the key travels in cannot be written twice", () => {
-  const twice = "the key travels in this header; take it away, or name another one as key_header";
+  const twice = "the key travels in this header; remove it, or name another one as key_header";
   expect(refusalOf("key: k-1, headers: { Authorization: x }")).toBe(`headers.Authorization: ${twice}`);
   expect(refusalOf("protocol: anthropic, key: k-1, headers: { X-Api-Key: x }")).toBe(
     `headers.X-Api-Key: ${twice}`,
@@ -100,28 +100,28 @@ test("the header that the key travels in cannot be written twice", () => {
   expect(refusalOf("key: k-1, key_header: api-key, headers: { Authorization: x }")).toBe("accepted");
   expect(refusalOf("protocol: anthropic, key: k-1, headers: { Authorization: x }")).toBe("accepted");
   expect(refusalOf("headers: { X-A: x, x-a: y }")).toBe(
-    "headers.x-a: written twice; capitals make no other header",
+    "headers.x-a: written twice; the name of a header has no case",
   );
 });
 
 test("what would never be sent is refused", () => {
   expect(refusalOf("key_header: api-key")).toBe(
-    "key_header: there is no key that would travel in it; write key, or take this away",
+    "key_header: there is no key to send in it; write key, or remove this",
   );
   expect(refusalOf("protocol: x, key: k-1, key_header: api-key")).toBe(
     "key_header: protocol x takes the tokens of linked accounts in authorization, and no key",
   );
   expect(refusalOf("protocol: x, headers: { Authorization: x }")).toBe(
-    "headers.Authorization: the token of the linked account travels in this header; take it away",
+    "headers.Authorization: the token of the linked account travels in this header; remove it",
   );
   expect(refusalOf("protocol: gemini, query: { alt: json }")).toBe(
-    "query.alt: the gateway writes this parameter itself; take it away",
+    "query.alt: the gateway writes this parameter itself; remove it",
   );
   expect(refusalOf("query: { alt: json }")).toBe("accepted");
 });
 
 test("names and values that cannot be sent are refused, and no value is repeated", () => {
-  const unsendable = "has characters that cannot be sent; is there a line break at its end? Take it away";
+  const unsendable = "has characters that cannot be sent; is there a line break at its end? Remove it";
   for (const bad of ["\n", "\r", "\r\nx-evil: 1", "\0", "\u0100", "\u{1F600}", "\u007f"]) {
     const said = refusalOf('headers: { X-Gate: "${GATE}" }', { GATE: `${secret}${bad}` });
     expect([bad, said]).toEqual([bad, `headers.X-Gate: ${unsendable}`]);
@@ -132,7 +132,7 @@ test("names and values that cannot be sent are refused, and no value is repeated
 
   for (const [members, said] of [
     ['headers: { X-Gate: "" }', "headers.X-Gate: expected a value; is its environment variable set?"],
-    [`headers: { X-Gate: " ${secret}" }`, "headers.X-Gate: begins or ends with a space; take it away"],
+    [`headers: { X-Gate: " ${secret}" }`, "headers.X-Gate: begins or ends with a space; remove it"],
     ["headers: { X-Gate: 5 }", "headers.X-Gate: expected a text; put it in quotes"],
     ["query: { v: 2.10 }", "query.v: expected a text; put it in quotes"],
     [

@@ -7,13 +7,12 @@ import { addressSecrets } from "./address-secrets.ts";
 import { lookLikeSecrets } from "./look-like-secrets.ts";
 
 /** Mounted secrets tend to end in a line break, with which no request can be written and every vendor seems unreachable. */
-export const unsendable =
-  "has characters that cannot be sent; is there a line break at its end? Take it away";
+export const unsendable = "has characters that cannot be sent; is there a line break at its end? Remove it";
 
 const value = z
   .string("expected a text; put it in quotes")
   .refine((written) => written === written.trim() || /[\r\n]/.test(written), {
-    error: "begins or ends with a space; take it away",
+    error: "begins or ends with a space; remove it",
   })
   .refine((written) => !/^\$[A-Z][A-Z0-9_]*$/.test(written), {
     error: "looks like the name of an environment variable; write it as ${NAME}",
@@ -104,7 +103,7 @@ export function checkRequest(written: Written, context: z.core.$RefinementCtx): 
   if (wanted !== undefined && protocol === "x")
     refuse(["key_header"], "protocol x takes the tokens of linked accounts in authorization, and no key");
   else if (wanted !== undefined && key === undefined)
-    refuse(["key_header"], "there is no key that would travel in it; write key, or take this away");
+    refuse(["key_header"], "there is no key to send in it; write key, or remove this");
   if (wanted !== undefined && gatewaysHeaders.has(keyHeader))
     refuse(["key_header"], "the gateway writes this header itself; the key needs another one");
 
@@ -112,19 +111,19 @@ export function checkRequest(written: Written, context: z.core.$RefinementCtx): 
   for (const name of Object.keys(written.headers ?? {})) {
     const lower = name.toLowerCase();
     const place = ["headers", name];
-    if (gatewaysHeaders.has(lower)) refuse(place, "the gateway writes this header itself; take it away");
+    if (gatewaysHeaders.has(lower)) refuse(place, "the gateway writes this header itself; remove it");
     else if (lower === keyHeader && protocol === "x")
-      refuse(place, "the token of the linked account travels in this header; take it away");
+      refuse(place, "the token of the linked account travels in this header; remove it");
     else if (lower === keyHeader && key !== undefined)
-      refuse(place, "the key travels in this header; take it away, or name another one as key_header");
-    if (seen.has(lower)) refuse(place, "written twice; capitals make no other header");
+      refuse(place, "the key travels in this header; remove it, or name another one as key_header");
+    if (seen.has(lower)) refuse(place, "written twice; the name of a header has no case");
     seen.add(lower);
   }
 
   const taken = gatewaysParameters[protocol];
   for (const name of Object.keys(written.query ?? {})) {
     if (name.toLowerCase() === taken)
-      refuse(["query", name], "the gateway writes this parameter itself; take it away");
+      refuse(["query", name], "the gateway writes this parameter itself; remove it");
   }
 }
 

@@ -44,7 +44,7 @@ export function checkFirstSecret(settings: Settings): void {
 const hasSpaceAround = ({ secret }: Settings): boolean => secret !== secret?.trim();
 
 const spaceAround =
-  "TOLLGATE_SECRET begins or ends with a space or a line break; is there one at its end? Take it away before there is " +
+  "TOLLGATE_SECRET begins or ends with a space or a line break; is there one at its end? Remove it before there is " +
   "data under it.";
 
 /** Several nodes must recognise a key by the same secret, so none makes one of its own. */

@@ -33,7 +33,7 @@ test("a vendor that is silent, trickles, breaks off or sends elsewhere is given 
     [{ kind: "garbage" }, "its answer is not HTTP"],
     [
       { status: 302, headers: { location: "http://127.0.0.1:9/" } },
-      "it sends whoever asks elsewhere, where no key is sent",
+      "it redirects elsewhere, and no key is sent there",
     ],
   ] as const) {
     expect(await listingFor(answer)).toEqual({ kind: "unclear", why });

@@ -65,7 +65,7 @@ const noAnswer = {
   unreachable: "it cannot be reached",
   timeout: "it takes too long to answer",
   cut_off: "it breaks off its answer",
-  redirect: "it sends whoever asks elsewhere, where no key is sent",
+  redirect: "it redirects elsewhere, and no key is sent there",
   too_large: "its answer is too long for a list of models",
   malformed: "its answer is not HTTP",
   gateway_stopped: "nobody waits for it any more",

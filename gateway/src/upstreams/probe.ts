@@ -26,7 +26,7 @@ export async function probe(url: string): Promise<string> {
 const reachable = "reachable";
 
 const found: Readonly<Record<NoAnswerReason, string>> = {
-  unreachable: "no connection comes about, or its certificate is not trusted",
+  unreachable: "no connection can be made, or its certificate is not trusted",
   timeout: "it takes too long to answer",
   cut_off: "it breaks off its answer",
   redirect: reachable,

@@ -172,7 +172,7 @@ function readPolicy(
   { config, clock }: ConsentParts,
 ): SpendPolicy | ConsentProblem {
   if (!daysOffered(config()).includes(fields.days))
-    return { field: "days", sentence: "Choose until when the client may come." };
+    return { field: "days", sentence: "Choose until when the client may use your account." };
   const expiresAtMs = clock.wallMs() + Number(fields.days) * dayMs;
   if (!spends) return { perCallMicros: 0n, perDayMicros: 0n, expiresAtMs };
   const perCallMicros = readUsd(fields.perCallUsd);

@@ -19,7 +19,7 @@ test.concurrent.each([
     const told = [place.look(), place.hasData()].map((asked) => asked.then(String, String));
     for (const sentence of await Promise.all(told)) {
       expect(sentence).toStartWith(
-        `Error: postgres://${host}/books cannot be used: no connection to it came about`,
+        `Error: postgres://${host}/books cannot be used: no connection to it could be made`,
       );
       expect(sentence).not.toContain("hunter22");
     }

@@ -68,7 +68,7 @@ export async function naming<Opened>(name: string, open: () => Promise<Opened>):
 function whyNot(error: unknown): string {
   const { cause = error } = error instanceof NotWritten ? error : {};
   if (!isUnreached(cause)) return messageOf(cause);
-  return `no connection to it came about (${messageOf(cause)}). Is it running, and are its host and port right?`;
+  return `no connection to it could be made (${messageOf(cause)}). Is it running, and are its host and port right?`;
 }
 
 /** For people and logs. */

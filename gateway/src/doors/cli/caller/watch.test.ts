@@ -72,7 +72,7 @@ test.concurrent("watch of a gateway that never answers ends in time, and says th
     const { exitCode, errors } = await terminal.run("watch", "t1", "--timeout-seconds", "1");
     expect(exitCode).toBe(1);
     expect(errors).toEqual([
-      "Nothing was heard of the task for 1 s; it may go on without us. " +
+      "Nothing was heard of the task for 1 s; it may still be running. " +
         "Whether money moved is not known; the receipt will tell. (task_not_final)",
     ]);
   } finally {

@@ -93,7 +93,7 @@ test("a grant ends with the key used at sign-in, and says so", async () => {
 test("whoever rotates a key hears of the clients that were signed in with it and go on", async () => {
   terminal.pass(2 * dayMs);
   const said = async (): Promise<string> => (await terminal.run("key", "rotate", keyId)).out.join("\n");
-  expect(await said()).toContain("Clients that were signed in with this key go on (1)");
+  expect(await said()).toContain("Clients that signed in with this key stay signed in (1)");
   await terminal.run("grant", "revoke", "gr_2");
   expect(await said()).not.toContain("Clients");
 });

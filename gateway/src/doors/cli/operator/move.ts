@@ -21,7 +21,7 @@ async function moveFrom(file: string | undefined, parts: CliParts): Promise<Answ
         rows === undefined
           ? `The books of ${from} had arrived in ${to} before; the move is ended now.`
           : `The books of ${from} are in ${to}, and balance there: ${whatCame(rows)}.`,
-        `Start every node with TOLLGATE_STORE set to it. ${from} takes no more writes; it can stay as a memory, or be deleted.`,
+        `Start every node with TOLLGATE_STORE set to it. ${from} takes no more writes; you can keep it as a record, or delete it.`,
       ],
       json: { from, to, rows: rows ?? null },
       exitCode: 0,

@@ -35,7 +35,7 @@ export const consentPage = (consent: Consent): SmallPage => ({
   title: `Let ${consent.clientName} in?`,
   body: html`<dl>
       <dt>Known as</dt>
-      <dd>${consent.clientHost ?? "nobody: it registered itself, and its name is its own word"}</dd>
+      <dd>${consent.clientHost ?? "a client that registered itself, under a name of its own choice"}</dd>
       <dt>Returns to</dt>
       <dd><strong>${consent.redirectHost}</strong></dd>
       <dt>Signed in as</dt>

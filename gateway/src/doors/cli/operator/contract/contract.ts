@@ -53,6 +53,6 @@ async function contractAt(address: string): Promise<Found> {
     return { bytes: await whole(), contentHash, docsRevision };
   } catch (error) {
     if (!(error instanceof TollgateError)) throw error;
-    throw new CommandFailed(`There is no contract to be had at ${address}: ${error.message}`);
+    throw new CommandFailed(`No contract could be read at ${address}: ${error.message}`);
   }
 }

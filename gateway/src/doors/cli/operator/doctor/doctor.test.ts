@@ -110,7 +110,7 @@ describe("doctor", () => {
         },
       ],
       installation: {
-        start: { usable: true, sentence: "nothing in the settings stands against it." },
+        start: { usable: true, sentence: "nothing in the settings prevents it." },
         store: {
           usable: true,
           sentence: "there is no data at the data of tests yet; the first start makes it.",

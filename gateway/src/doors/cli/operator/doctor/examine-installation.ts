@@ -24,7 +24,7 @@ export async function examineInstallation(
   const [start, store, limits] = await Promise.all([
     findingOf(async () => {
       parts.checkStart(config, flags);
-      return "nothing in the settings stands against it.";
+      return "nothing in the settings prevents it.";
     }),
     findingOf(async () => judgeData(parts.dataName, await parts.lookAtData(), parts.findFingerprint())),
     findingOf(async () => `counted in ${await parts.lookAtLimits()}.`),

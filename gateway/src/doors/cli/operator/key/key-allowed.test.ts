@@ -119,7 +119,7 @@ describe("what a key may call", () => {
     terminal = open(() => Promise.reject(new Error("broken")));
     const { exitCode, errors } = await issue("--models", "gpt-4o");
     expect(exitCode).toBe(0);
-    expect(errors.join("\n")).toContain("nobody looked whether there are such names");
+    expect(errors.join("\n")).toContain("these names were not checked");
     expect((await issue("--name", "CI")).errors).toEqual([]);
   });
 

@@ -59,9 +59,7 @@ export async function warnOfUnknown(
           (name) => `No operation of a vendor that is on offer now is called ${name}.`,
         ),
       ]
-    : [
-        "The configuration cannot be used, so nobody looked whether there are such names; see tollgate doctor.",
-      ];
+    : ["The configuration cannot be used, so these names were not checked; see tollgate doctor."];
   for (const warning of warnings) parts.printError(warning);
 }
 

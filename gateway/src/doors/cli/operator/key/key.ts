@@ -193,7 +193,7 @@ async function remarkOnClients({ id, accountId }: Key, store: Store, nowMs: numb
   const live = grants.filter((grant) => grant.keyId === id && lifeOfGrant(grant, nowMs) === "active");
   return live.length === 0
     ? ""
-    : `Clients that were signed in with this key go on (${live.length}); if its secret leaked, look at ` +
+    : `Clients that signed in with this key stay signed in (${live.length}); if its secret leaked, look at ` +
         '"tollgate grant list" and end them with "tollgate grant revoke". ';
 }
 
