@@ -19,7 +19,7 @@ export function buildCall(
   if (options.idempotencyKey !== undefined && !facts.keyed) {
     throw misuse("takes_no_idempotency_key", "This operation takes no idempotency key.");
   }
-  // The gateway takes no others, and some cannot even be sent: a failure to send would look like an answer that is lost.
+  // The gateway accepts no others, and some cannot even be sent: failing to send would look like a lost answer.
   if (options.idempotencyKey !== undefined && !/^[\x21-\x7e]{1,255}$/.test(options.idempotencyKey)) {
     throw misuse("invalid_idempotency_key", "An idempotency key is 1 to 255 visible ASCII characters.");
   }
@@ -48,10 +48,13 @@ export function buildCall(
   };
 }
 
-/** For callers that never stop. One for each call: runtimes remember what hangs on a signal for as long as it lives. */
+/**
+ * For callers without a signal. Each call gets its own, because a runtime keeps everything that listens to a signal as long
+ * as that lives.
+ */
 const never = (): AbortSignal => new AbortController().signal;
 
-/** Programs that no compiler checks may pass none, or something else. */
+/** Programs without types may pass none, or something else. */
 export function checkArguments(args: Arguments | undefined = {}): Arguments {
   if (typeof args === "object" && args !== null && !Array.isArray(args)) return args;
   throw misuse("invalid_argument", "The arguments of a call are an object, with a member for each.");
@@ -121,8 +124,8 @@ function inQuery(name: string, value: unknown): string {
 }
 
 /**
- * A decimal without an exponent, whatever way the number would print itself. The gateway takes no other, and some cannot
- * even be sent ("0,05 €"): a failure to send would look like an answer that is lost.
+ * A decimal without an exponent, however JavaScript would print the number. The gateway accepts nothing else, and some texts
+ * cannot even be sent ("0,05 €"): failing to send would look like a lost answer.
  */
 function decimalOf(amount: string | number): string {
   const decimal = typeof amount === "string" ? amount : printNumber(amount);

@@ -24,7 +24,7 @@ export interface Result<Data> {
 
 export type Signal = Pick<CallOptions, "signal">;
 
-/** Programs that no compiler checks may leave the arguments out. */
+/** Programs without types may leave the arguments out. */
 export interface Calls {
   readonly call: (id: string, args?: Arguments, options?: CallOptions) => Promise<Result<unknown>>;
   readonly quote: (id: string, args?: Arguments, options?: Signal) => Promise<CostEstimate>;
@@ -76,7 +76,7 @@ export function createCalls({ transport, names, factsOf }: Parts): Calls {
     const asking = { ...outgoing, headers, billed: false, idempotencyKey: undefined };
     const { data, requestId, attempts } = await send(asking);
     if (membersOf(data)["object"] === "cost_estimate") return data as CostEstimate;
-    // A gateway with another word for its headers takes the question for the call itself.
+    // A gateway whose headers have another name does not see the question, and makes the call.
     const failure = { call: outgoing, attempts, requestId };
     throw unreadable(failure, await chargedInTheEnd(failure, transport), "not_a_quote");
   };
@@ -112,7 +112,10 @@ async function chargedFor(sent: Failure, transport: Transport): Promise<number |
   return said !== undefined || repeatsAnswer === true ? said : chargedInTheEnd(sent, transport);
 }
 
-/** A task that is told again under its key has the receipt of the call that made it, which the body names. */
+/**
+ * A repeated creation is answered with the first task, whose receipt is that of the call that made it; the body names that
+ * call.
+ */
 function receiptIdOf({ requestId, body }: Answer, { repeatsAnswer }: OutgoingCall): string | undefined {
   const named = repeatsAnswer === true ? membersOf(body)["request_id"] : undefined;
   return typeof named === "string" ? named : requestId;

@@ -49,7 +49,7 @@ export interface Client<Own extends OperationTable = Record<never, never>> {
   /** The account's receipts, newest first. */
   readonly receipts: (filter?: Filter, options?: Signal) => AsyncGenerator<Outputs["requests.get"]>;
   readonly receipt: (requestId: string, options?: Signal) => Promise<Outputs["requests.get"]>;
-  /** What became of a call of which only the idempotency key is left; undefined when it never began. */
+  /** What became of a call, found by its idempotency key alone; undefined when it never began. */
   readonly outcome: (
     idempotencyKey: string,
     options?: Signal,

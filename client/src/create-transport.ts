@@ -11,7 +11,7 @@ export interface ClientOptions<Own extends OperationTable = OperationTable> {
   readonly baseUrl?: string | undefined;
   /** What the operator calls the placeholders of paths and headers, where not the usual words. */
   readonly names?: Partial<Names>;
-  /** What this gateway offers beside what ships, as `tollgate contract --client` writes it. */
+  /** The operations that this gateway has beside those that ship, as `tollgate contract --client` writes them. */
   readonly operations?: Own;
   /** How often one logical call is sent at most; 5 when not said. */
   readonly attemptsMax?: number;
@@ -19,7 +19,7 @@ export interface ClientOptions<Own extends OperationTable = OperationTable> {
   readonly attemptTimeoutMs?: number;
   /** A wait longer than this is left to you; a minute when not said. */
   readonly waitMaxMs?: number;
-  /** In place of the runtime's own. How long it waits for an answer is then its own affair, too. */
+  /** Used in place of the runtime's own. It then decides by itself how long it waits for an answer. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -37,12 +37,13 @@ export function createTransport(options: ClientOptions, names: Names): Transport
   if (apiKey === undefined || apiKey === "") {
     throw misuse("missing_api_key", "The client needs an API key.", "credentials");
   }
-  // No header can carry anything else, so nothing would ever be sent; a key that was copied as `tgk_…` is such a one.
+  // No header can carry anything else, so nothing would ever be sent. A key that was copied in its shortened form, `tgk_…`,
+  // ends up here.
   if (!/^[\x21-\x7e]+$/.test(apiKey)) {
     throw misuse("invalid_api_key", "The API key has characters that no key has.", "credentials");
   }
   const baseUrl = (options.baseUrl ?? baseUrlUsual).trim();
-  // Nothing could ever be reached there, and each call would first be tried for as often as it may.
+  // Nothing could ever be reached there, and each call would use up all its attempts to find out.
   if (!canBeginAddress(baseUrl)) {
     throw misuse(
       "invalid_base_url",
@@ -65,7 +66,7 @@ export function createTransport(options: ClientOptions, names: Names): Transport
   };
 }
 
-/** Paths are put behind it, so it can have nothing that must stand at the end; and no fetch takes one with a user. */
+/** Paths are appended to it, so it cannot have a query or a fragment; and no fetch accepts one with a user. */
 function canBeginAddress(written: string): boolean {
   if (!/^https?:\/\/[^?#]*$/i.test(written) || !URL.canParse(written)) return false;
   const { username, password } = new URL(written);

@@ -49,7 +49,7 @@ function ownMessage(kind: ErrorKind, moneyMoved: MoneyMoved, cause: unknown): st
   return messages[kind];
 }
 
-/** For kinds of which the gateway says nothing itself, or where its last word is not what matters. */
+/** For errors about which the gateway itself says nothing, or where what it said last is beside the point. */
 const messages: Partial<Record<ErrorKind, string>> = {
   connection: "The gateway's answer did not come, or not completely.",
   answer_lost: "The call was made and charged, but its answer was lost; its receipt says what it cost.",
@@ -57,7 +57,7 @@ const messages: Partial<Record<ErrorKind, string>> = {
   malformed_answer: "The answer is not what was asked for, or not what it says it is.",
 };
 
-/** Vendors put their reason in many places. Where none that we know has it, the body is shown as it came. */
+/** Vendors put their reason in many places. Where it is in none that we know, the body is shown as it came. */
 function asItCame(status: number, body: unknown): string {
   const written = typeof body === "string" ? body : JSON.stringify(body);
   const line = written.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();

@@ -2,7 +2,7 @@ import { misuse } from "./errors.ts";
 import type { OperationFacts, OperationTable } from "./operation-facts.ts";
 import { operations, type Inputs, type OperationId, type Outputs } from "./operations.ts";
 
-/** What a client with these operations of its own can be asked for. */
+/** The ids that a client with these operations of its own knows. */
 export type KnownId<Own extends OperationTable> = OperationId | (keyof Own & string);
 
 export type InputOf<Own extends OperationTable, Id extends KnownId<Own>> = Id extends keyof Own

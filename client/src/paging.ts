@@ -1,4 +1,4 @@
-/** How the pages of an operation hang together. */
+/** How one page of an operation leads to the next. */
 export interface Paging<Page, Item> {
   readonly items: (page: Page) => Iterable<Item>;
   /** Where the next page begins; nothing, or an empty text, after the last one. */
@@ -19,7 +19,7 @@ export async function* readPages<Page, Item>(
     yield* items(page);
     const following = next(page);
     if (following === undefined || following === null || following === "") return;
-    // A vendor that hands out a cursor again would go round for ever, at a price each time.
+    // A vendor that hands out the same cursor twice would keep us going round for ever, at a price each time.
     if (seen.has(following)) return;
     seen.add(following);
     cursor = following;

@@ -7,7 +7,7 @@ import { membersOf } from "./read-answer.ts";
 export const patientFetch = (url: string, init: RequestInit): Promise<Response> =>
   fetch(url, { ...init, ...withoutLimits() });
 
-/** Each runtime heeds its own word and passes over the other's; browsers pass over both. */
+/** Each runtime heeds its own option and ignores the other's; browsers ignore both. */
 function withoutLimits(): object {
   const dispatcher = patientDispatcher();
   return { timeout: false, ...(dispatcher ? { dispatcher } : {}) };
@@ -18,7 +18,7 @@ function withoutLimits(): object {
  * one with certificates of its own, goes on doing it, and is only told with each request not to count the time.
  */
 function patientDispatcher(): object | undefined {
-  // Node puts it there when anything of fetch is first used, and the first call of a program is to be patient, too.
+  // Node puts it there when any part of fetch is first used; the first call of a program has to be patient, too.
   void new Headers();
   const usual: unknown = Reflect.get(globalThis, Symbol.for("undici.globalDispatcher.1"));
   const { dispatch } = membersOf(usual);

@@ -6,7 +6,7 @@ export interface Answer {
   readonly contentType: string;
   /** Parsed where the answer says it is JSON and is; text otherwise. */
   readonly body: unknown;
-  /** It said JSON, and was not. */
+  /** It said that it was JSON, and was not. */
   readonly malformed: boolean;
   readonly requestId: string | undefined;
   /** What the call cost, in micro-USD, where the answer says so. */

@@ -13,8 +13,8 @@ export interface EventStream extends AsyncIterable<StreamEvent> {
   readonly idempotencyKey: string | undefined;
   readonly attempts: number;
   /**
-   * What the stream cost in the end. To be asked after the iteration: whoever left it early learns from the books what
-   * was used until then; after one that failed, it fails with the same error.
+   * What the stream cost in the end. Call it after the iteration. Where that was left early, the books say what was used
+   * until then; where it failed, this fails with the same error.
    */
   readonly end: () => Promise<StreamEnd>;
 }
@@ -63,7 +63,7 @@ export function relayStream(response: Response, sent: SentCall, transport: Trans
   };
 }
 
-/** Hands every event on, after a look at it. Whoever leaves early leaves what is read, too. */
+/** Looks at every event and hands it on. Leaving the iteration early ends the reading, too. */
 async function* lookedAt(
   reading: AsyncGenerator<StreamEvent, StreamEnd>,
   look: (event: StreamEvent) => void,
@@ -106,7 +106,10 @@ const moneyOf = (charged: number | undefined) =>
     ? ({ moneyMoved: "unknown" } as const)
     : ({ moneyMoved: charged > 0 ? "yes" : "no", chargedMicrosUsd: charged } as const);
 
-/** A stream that is read on for its bill ends within minutes; after so many looks its caller is told so far. */
+/**
+ * A stream that the gateway reads on for its bill ends within minutes; after this many looks the caller gets what is known
+ * so far.
+ */
 const looksMax = 12;
 
 /** What the books say once the call has ended; undefined when they do not say so in time, or the caller stops. */

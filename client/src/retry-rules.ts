@@ -11,8 +11,8 @@ export type Attempt =
       readonly shouldRetry?: boolean;
     }
   /**
-   * No whole answer came: the gateway may or may not have done the work, unless nothing reached it, as nothing reaches
-   * one that is not trusted.
+   * No complete answer came: the gateway may have done the work, unless nothing reached it. Nothing reaches one that is not
+   * trusted.
    */
   | { readonly kind: "no_answer"; readonly neverLeft?: boolean; readonly untrusted?: boolean };
 
@@ -45,7 +45,7 @@ export function judge(attempt: Attempt, { billed }: CallNature): Verdict {
   return inDoubt;
 }
 
-/** Errors that stay until a person changes something: asking again in a loop mends nothing. */
+/** Errors that stay until a person changes something: repeating the request does not help. */
 const settingsToMend: ReadonlySet<string> = new Set(["unsupported_uri", "billing_config_invalid"]);
 
 /** What the books say about a call whose answer did not arrive. */

@@ -85,7 +85,7 @@ type Next =
   | { readonly kind: "end"; readonly error: TollgateError }
   /** `doubted`: an attempt before may have arrived after all, so giving up needs another look. */
   | { readonly kind: "again"; readonly doubted: boolean }
-  /** Nothing was sent, and nothing would be the next time; an earlier attempt may still have arrived. */
+  /** Nothing was sent, nor would be the next time; but an earlier attempt may have arrived. */
   | { readonly kind: "give_up"; readonly doubted: false };
 
 async function whatNext(failure: Failure, transport: Transport, patience: Patience): Promise<Next> {
@@ -119,7 +119,7 @@ async function findOutcome(
     if (!outcome && (looks >= transport.attemptsMax || !canLookUp(failure))) return inDoubt(failure);
     const decision = outcome ? decide(outcome.found, call.idempotencyKey !== undefined) : "wait_and_look_up";
     if (decision === "send_again") return undefined;
-    // A task is found running for as long as it runs, and whoever asks with its key is told its name.
+    // A task shows as running until it ends; sending its creation again with the same key is answered with its id.
     if (outcome && call.repeatsAnswer === true && decision !== "ended_unpaid") return undefined;
     if (decision === "answer_lost") return errorOf(failure, { kind: "answer_lost", ...paidBy(outcome) });
     if (decision === "ended_unpaid") return errorOf(failure, paidBy(outcome));
@@ -128,7 +128,7 @@ async function findOutcome(
   }
 }
 
-/** A call may run for minutes; after so many looks it is the caller's to decide how long to go on. */
+/** A call may run for minutes; after this many looks the caller decides whether to go on. */
 const looksMax = 30;
 
 const canLookUp = ({ call, requestId }: Failure): boolean =>
@@ -146,7 +146,7 @@ async function lastWord(failure: Failure, transport: Transport): Promise<Tollgat
 /** The request must not be sent again. What it cost stands in the answer, in the original's, or in the books. */
 async function stopped(failure: Failure, answer: Answer, transport: Transport): Promise<TollgateError> {
   const { call, requestId } = failure;
-  // A key is refused before anything else is looked at; it could not ask the books either.
+  // A key is refused before anything else happens, and could not ask the books either.
   if (answer.status === 401) return errorOf(failure, paid(0));
   const { code = "" } = readRefusal(answer.body);
   if (answer.status === 409 && code.endsWith("request_already_completed")) return madeBefore(failure, answer);
@@ -163,7 +163,7 @@ async function stopped(failure: Failure, answer: Answer, transport: Transport): 
   return outcome ? errorOf(failure, paidBy(outcome)) : inDoubt(failure);
 }
 
-/** The request of this key has ended. If we sent it before, that attempt was it, and its answer is gone. */
+/** The request with this key has ended. If we sent it before, it was our own earlier attempt, whose answer is lost. */
 function madeBefore(failure: Failure, { body }: Answer): TollgateError {
   const { requestId, chargedMicrosUsd = 0, failed = false } = readOriginal(body);
   return errorOf(failure, {

@@ -2,8 +2,8 @@ import { membersOf } from "./read-answer.ts";
 import type { StreamEvent } from "./stream.ts";
 
 /**
- * What an event says of the failure of its stream, in whichever dialect; undefined for one that is no error. The head
- * of the answer had said success by then, so only an event can tell.
+ * What an event says about the failure of its stream, in any dialect; undefined where it is not an error. By then the head
+ * of the answer has said success, so only an event can tell.
  */
 export function readStreamError({ event, data }: StreamEvent): unknown {
   // Most events are pieces of an answer, and are not parsed only to be passed on.

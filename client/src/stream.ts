@@ -11,7 +11,7 @@ export interface StreamEnd {
   readonly costMicrosUsd: number | undefined;
 }
 
-/** The gateway passes events of 32 MiB. Larger ones are no events: whoever sends them means harm or is broken. */
+/** The gateway passes events of up to 32 MiB. Whoever sends a larger one means harm or is broken. */
 const eventCharsMax = 34 * 1024 * 1024;
 
 /**
@@ -54,12 +54,12 @@ export async function* readEvents(
       if (done) return end;
     }
   } finally {
-    // Whoever stops reading early also stops the gateway from waiting for them.
+    // Leaving early also tells the gateway that nobody is reading.
     await reader.cancel().catch(() => {});
   }
 }
 
-/** A name, and after the colon what it holds, less one space; a line without a colon is a name alone. */
+/** A name, a colon, and its value without one leading space; a line without a colon is a name alone. */
 function readField(line: string): { readonly field: string; readonly text: string } {
   const colon = line.indexOf(":");
   if (colon === -1) return { field: line, text: "" };
@@ -78,7 +78,7 @@ function createLineSplitter() {
   };
 
   return {
-    /** The lines that are whole by now. What has no end of line when nothing comes any more is no line. */
+    /** The lines that are complete by now. What has no line end when the stream ends is dropped. */
     push: (piece: string, isLast: boolean): string[] => {
       const text = heldBack + piece;
       // A lone CR at the end may be the first half of a CRLF, unless nothing comes any more.

@@ -57,13 +57,13 @@ export async function open(
 }
 
 /**
- * True when no connection came about, so that nothing can have happened at the other end. Browsers do not tell; there
- * every failure stays in doubt.
+ * True when no connection was made, so that nothing can have happened at the other end. Browsers do not tell, so there every
+ * failure stays in doubt.
  */
 export const neverLeft = (cause: unknown): boolean =>
   untrusted(cause) !== undefined || errorsIn(cause).some(isUnreachable);
 
-/** The runtime's word for why the other end was not trusted with the request. It stays so, however often it is asked. */
+/** The runtime's word for why the other end was not trusted with the request. Trying again does not change it. */
 export const untrusted = (cause: unknown): string | undefined =>
   errorsIn(cause)
     .map(({ code }) => code)
@@ -74,8 +74,8 @@ const errorsIn = (cause: unknown): Readonly<Record<string, unknown>>[] =>
   [cause, membersOf(cause)["cause"]].map(membersOf);
 
 /**
- * A connection that had come about can break with the same words, so an error that names its step must name one before
- * that; and where Node tried several addresses, all of them must have failed so.
+ * A connection that was made can break with the same words, so where an error names its step, that must be an earlier one;
+ * and where Node tried several addresses, all of them must have failed like this.
  */
 function isUnreachable({ code, syscall, errors }: Readonly<Record<string, unknown>>): boolean {
   if (Array.isArray(errors) && errors.length > 0) return errors.map(membersOf).every(isUnreachable);
@@ -94,8 +94,8 @@ const connectFailures: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The other end has no certificate that is good here, or speaks no TLS. Not `EPROTO`: Bun says it of a handshake that
- * failed and of a connection that broke later alike.
+ * The other end has no certificate that is trusted here, or does not speak TLS. `EPROTO` is not among them: Bun says it both
+ * of a failed handshake and of a connection that broke later.
  */
 const trustFailures: ReadonlySet<string> = new Set([
   "DEPTH_ZERO_SELF_SIGNED_CERT",

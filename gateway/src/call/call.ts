@@ -28,17 +28,23 @@ export interface Call {
   readonly idempotencyKey: string | undefined;
   /** What the header about asynchronous calls says. */
   readonly asyncMode: string | undefined;
-  /** Said by a door through which programs come: whoever links an account is first shown, on a page of ours, for whom. */
+  /** Set by doors for programs: a person who links an account first sees on a page of ours whom it is linked for. */
   readonly confirmsLinks?: true;
-  /** Said by a door that made the key itself: for how long a request that ended has it; a day where it is not said. */
+  /**
+   * Set by a door that made the idempotency key itself: how long a request keeps it after its end; a day where it is not
+   * said.
+   */
   readonly keyKeptMs?: number | undefined;
-  /** Said by a door whose callers do not see methods: an idempotency key holds for every operation, not only for a POST. */
+  /** Set by a door whose callers do not see methods: an idempotency key works for every operation, not only for a POST. */
   readonly keysHoldForAll?: true;
-  /** Said by a door whose callers write no bytes: the body as its key knows it again, in whatever order it is written then. */
+  /**
+   * Set by a door whose callers do not write bytes: the body in a form that is the same however its members are ordered, by
+   * which a repetition is recognised.
+   */
   readonly bodyKnownAs?: () => string;
   /** Headers that belong to the body's dialect and travel with it. */
   readonly forwarded: Readonly<Record<string, string>>;
-  /** Said by a door that agents come through: what needs no approval, and the approval they bring. */
+  /** Set by the door of agents: what needs no approval, and the approval that they bring. */
   readonly approval?: {
     readonly coveredMicros: Micros;
     readonly claim: ApprovalClaim | undefined;
@@ -46,7 +52,7 @@ export interface Call {
   readonly offer: Offer;
   readonly receivedAtMs: number;
   readonly readBody: (bytesMax: number) => Uint8Array | Promise<Uint8Array>;
-  /** What became known on the way, for whoever answers, also when the call is refused. */
+  /** What became known along the way. Whoever answers reads it, also when the call is refused. */
   readonly known: Known;
 }
 
@@ -94,7 +100,7 @@ export interface Answer {
   readonly body: Uint8Array | string | PacedBody;
   /** How long the upstream asks to be left alone, where it failed. */
   readonly retryAfterSeconds?: number;
-  /** False where a client must not repeat the call by itself: the upstream may have done the work, or be at it. */
+  /** False where a client must not repeat the call by itself: the upstream may have done the work, or may be doing it. */
   readonly retryable?: false;
   /** Resolves when a streamed body has ended and is booked. */
   readonly ended?: Promise<void>;

@@ -6,14 +6,14 @@ import type { Gate } from "./gate.ts";
 import type { PricedCall } from "./priced-call.ts";
 import type { CallPrice } from "./call-price.ts";
 
-/** All that an upstream needs to be told a call. */
+/** What it takes to say a call to an upstream. */
 export interface SayableCall extends Pick<PricedCall, "call" | "operation" | "input" | "acting"> {
   readonly price: Pick<CallPrice, "model" | "upstreams" | "ordered" | "streaming">;
 }
 
 /** The upstreams that one call may go to, in the order in which they are tried, each given once. */
 export class Candidates {
-  /** There is nobody else to ask, so nobody is spared. */
+  /** There is no other upstream to ask, so none is spared. */
   sparesNobody: boolean;
   /** Why the call could not be said to the first upstream that has no words for it. */
   unsayable: Unsayable | undefined;
@@ -32,13 +32,13 @@ export class Candidates {
     this.sparesNobody = upstreams.length === 1;
   }
 
-  /** Whether there is anybody who can be told the call. */
+  /** Whether any upstream has words for the call. */
   canBegin(): boolean {
     this.#first ??= this.#say();
     return this.#first !== undefined;
   }
 
-  /** The call in the words of the next upstream that can be told it; undefined when there is none left. */
+  /** The call in the words of the next upstream that has words for it; undefined when none is left. */
   next(): PreparedCall | undefined {
     if (this.#givesSpared) return this.#spared?.shift();
     const next = this.#first ?? this.#say();
@@ -46,12 +46,12 @@ export class Candidates {
     return next;
   }
 
-  /** Keeps one for when nobody else can be asked. */
+  /** Spares an upstream until no other can be asked. */
   spare(prepared: PreparedCall): void {
     (this.#spared ??= []).push(prepared);
   }
 
-  /** From now on those are given that were spared so far; false when there are none. */
+  /** From now on gives out the upstreams that were spared; false when there are none. */
   endSparing(): boolean {
     if (!this.#spared) return false;
     this.#givesSpared = true;

@@ -2,7 +2,7 @@ import type { Call } from "./call.ts";
 import type { Gate } from "./gate.ts";
 import { refuseUnbooked, whyUnread } from "./refusals/refuse-unbooked.ts";
 
-/** What the books say. Refuses where they cannot be read; nothing was done then. */
+/** What the books say. Refuses where they cannot be read; in that case nothing was done. */
 export async function readBooks<Value>(
   reading: Promise<Value>,
   call: Pick<Call, "id">,

@@ -56,7 +56,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   const input = validate(call, operation, { params, query, rawBody }); //        400
   const wishes = readWishes(call, operation, input); //                          400
   checkMayChange(operation, caller); //                                          403
-  // A call is of the kind of its operation, whichever that is: a union, which the compiler does not make by itself.
+  // A call has the kind of its operation: a union, which the compiler does not infer by itself.
   const valid = { call, operation, offered, input, caller, wishes } as ValidCall;
   if (asksAboutTask(valid)) return answerAboutTask(valid, gate);
   if (!asksUpstream(valid)) return answerSelfService(valid, gate);
@@ -93,7 +93,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   try {
     const attempted = await forward(priced, turn, candidates, gate);
     const answer = await deliver(priced, attempted, share, gate); //             429 · 502 · 503
-    // A stream goes on after this; it gives back what it took when it has ended.
+    // A stream goes on after this, and gives its share back when it has ended.
     if (answer.ended) {
       endWith(answer.ended, share).catch(() => {});
       return answer;
@@ -102,9 +102,9 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
     if (ending) await ending;
     return answer;
   } catch (error) {
-    // Whatever happens while money is held, the slot comes back.
+    // Whatever happens while money is held, the slot is given back.
     await share.end();
-    // How the tokens stood with the call among them is no longer true.
+    // What was seen of the tokens included this call, which is no longer true.
     call.known.tokens = undefined;
     gate.openAttempts.delete(call.id);
     if (!(error instanceof CallRefused)) endAfterBug(priced, gate);
@@ -112,7 +112,7 @@ export async function runCall(call: Call, gate: Gate): Promise<Answer> {
   }
 }
 
-/** Meters and settles what came of it, each kind of answer in its own way. */
+/** Meters and settles the answer, each kind in its own way. */
 function deliver(
   priced: PricedCall,
   attempted: Attempted,
@@ -134,7 +134,10 @@ async function endWith(ended: Promise<void>, share: Share): Promise<void> {
   }
 }
 
-/** A bug of ours ends the hold: nothing was delivered. Only a task may be made all the same, so its hold waits for the deadline. */
+/**
+ * A bug of ours ends the hold: nothing was delivered. Only a task may exist in spite of it, so its hold waits for the
+ * deadline.
+ */
 function endAfterBug({ call, taskId }: PricedCall, gate: Gate): void {
   if (taskId === undefined) endLater(call.id, nothingTried, gate);
   else loseLater(taskId, gate);

@@ -18,8 +18,8 @@ interface Answering {
 const patienceUsualMs = 5_000;
 
 /**
- * Whoever comes while it starts waits, and is answered like everybody else; not for ever, should something hold up the
- * start. What a caller asked who did not wait is not done: it would be paid for, and again when the caller comes back.
+ * Callers who come during the start wait, though not for ever, and are answered like everybody else. A request whose caller
+ * did not wait is not carried out: it would be paid for now, and again when the caller comes back.
  */
 export async function answerEarly(
   request: HttpRequest,

@@ -40,7 +40,7 @@ export async function drain(parts: Draining): Promise<void> {
   await Promise.race([parts.closed, Bun.sleep(200)]);
 }
 
-/** What was asked and did not end is booked as what it is by now, so that nobody's money is held until the next start. */
+/** Calls that did not end are booked as they stand, so that no money stays held until the next start. */
 async function cutOff(parts: Draining): Promise<void> {
   const { callsInFlight, openRequests, leaveUpstreams, clock, bookingMs = bookingUsualMs } = parts;
   const deadlineMs = clock.monotonicMs() + tellingMs;

@@ -34,8 +34,8 @@ interface Data {
 }
 
 /**
- * Refuses a secret under which no data should be begun: a mounted file ends in a line break that nobody sees, and without
- * it no key would be recognised. What was written under such a one goes on under it.
+ * Refuses a secret under which no data should be begun: a mounted file ends in a line break that nobody sees, and without it
+ * no key would be recognised. Data that was already written under such a secret stays usable.
  */
 export function checkFirstSecret(settings: Settings): void {
   if (hasSpaceAround(settings)) throw new Error(spaceAround);

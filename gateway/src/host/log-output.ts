@@ -10,7 +10,7 @@ export interface LogOutput {
 interface LogOutputOptions {
   /** So much waits for a reader who is behind: some thousand lines. What comes then is lost. */
   readonly waitingBytesMax?: number;
-  /** For each line that is. */
+  /** Called for each line that is lost. */
   readonly onLost: () => void;
   /** Once the reader is back, so that the log itself says what is missing in it. */
   readonly onCaughtUp: (lostLines: number) => void;
@@ -21,8 +21,8 @@ const againAfterMs = 50;
 const takenWithinMs = 1_000;
 
 /**
- * To write to a pipe whose reader stands still is to stand still, with every call there is: a pipe is written only as far
- * as it takes something. Files and terminals are always read.
+ * Writing to a pipe whose reader stands still would block us, and every call with us: so no more is written to a pipe than
+ * it takes. Files and terminals take everything.
  */
 export function openLogOutput(
   stream: NodeJS.WritableStream & { readonly fd: number },

@@ -40,7 +40,7 @@ function whyReleased({ outcome, httpStatus, attempts }: CallRecord): string {
   return "The call did not succeed, so nothing was charged and the hold was released.";
 }
 
-/** Nothing of a call that came to its end. */
+/** Empty for a call that came to its end. */
 function howItEnded({ outcome, used, attempts }: CallRecord): string[] {
   const last = attempts.at(-1)?.outcome;
   if (outcome === "unknown" || last === gatewayStopped) {

@@ -8,7 +8,7 @@ export const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
 /** The same in words. */
 export const idempotencyKeyRule = "1 to 255 visible ASCII characters";
 
-/** How a caller's key is kept: bounded in size, and nobody's to read in a dump. */
+/** How a caller's key is stored: bounded in size, and unreadable in a dump. */
 export const hashIdempotencyKey = (key: string): Uint8Array =>
   new Bun.CryptoHasher("sha256").update(key).digest();
 
@@ -16,7 +16,7 @@ export const hashIdempotencyKey = (key: string): Uint8Array =>
 export const idempotencyKeptHours = 24;
 export const idempotencyKeptMs = idempotencyKeptHours * 60 * 60 * 1000;
 
-/** How long whoever claims a key now finds it taken after the end of an earlier request. */
+/** How long after the end of an earlier request its key still counts as taken, for whoever claims it now. */
 export const keptMsOf = ({ keptMs = idempotencyKeptMs }: { readonly keptMs?: number | undefined }): number =>
   keptMs;
 

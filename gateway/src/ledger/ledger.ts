@@ -32,7 +32,7 @@ export interface HoldRequest {
   readonly task: NewTask | undefined;
 }
 
-/** What decides whether a hold would come about. */
+/** What decides whether a hold is possible. */
 export type WantedHold = Omit<HoldRequest, "callId" | "operationId" | "model" | "terms" | "multiplierPpm">;
 
 /**

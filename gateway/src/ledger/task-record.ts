@@ -13,7 +13,7 @@ export interface TaskState {
   readonly kind: "state";
   readonly status: TaskStatus;
   readonly upstreamTaskId: string;
-  /** Present with every success: a success without anything to fetch is none. */
+  /** Present with every success: without anything to fetch it would not be a success. */
   readonly videoUrl: string | undefined;
   readonly origPrompt: string | undefined;
   /** As reported, fractions included; undefined when the vendor does not say. */

@@ -34,9 +34,9 @@ export interface HoldFacts {
 
 type WhyNotHeld = (request: WantedHold) => Exclude<HoldResult, { kind: "held" }> | undefined;
 
-/** Everything that can stand against a hold, in the order in which callers are told of it, whatever the store. */
+/** Every reason against a hold, in the order in which callers are told of them; the same in every store. */
 export function createWhyNotHeld(facts: HoldFacts): WhyNotHeld {
-  /** The first thing that stands against the hold. Nothing is taken or written by asking. */
+  /** The first reason against the hold. Asking takes and writes nothing. */
   const whyNotHeld: WhyNotHeld = (request) => {
     const { amountMicros, accountId, keyId, budget, grant, createdAtMs } = request;
     const earlier = request.idempotency && facts.findEarlier(accountId, request.idempotency, createdAtMs);
@@ -65,7 +65,7 @@ export function createWhyNotHeld(facts: HoldFacts): WhyNotHeld {
     return reason && { kind: "approval_required", reason };
   };
 
-  /** An approval that is brought is used up even when the call needed none: who replays it is told so. */
+  /** An approval that the call brings is used up even when none was needed, so that a replay of it is noticed. */
   const whyUnapproved = (request: WantedHold): "uncovered" | ApprovalDenial | undefined => {
     const { amountMicros, coveredMicros, approval } = request;
     if (approval) {

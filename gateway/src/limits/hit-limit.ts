@@ -1,7 +1,7 @@
 import type { RefusalDetails } from "../platform/refusals.ts";
 import { resetSeconds, retrySeconds } from "./limit-times.ts";
 
-/** A limit that speaks against a request for now. */
+/** A limit that leaves no room for a request at the moment. */
 export interface HitLimit {
   readonly name: string;
   readonly limit: number;

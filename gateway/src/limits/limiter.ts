@@ -50,7 +50,7 @@ export type LimiterRefusal = Extract<Take, { kind: "refused" }>;
  */
 export interface Limiter {
   readonly take: (wants: readonly Want[]) => Take | Promise<Take>;
-  /** Returns what was taken, because the call it was taken for did not happen. */
+  /** Gives back what was taken for a call that did not happen. */
   readonly giveBack: (wants: readonly Want[], takenAt: TakenAt) => void | Promise<void>;
   /** Replaces an estimate by what was really used. */
   readonly correct: (want: RateWant, used: number, takenAt: TakenAt) => void | Promise<void>;

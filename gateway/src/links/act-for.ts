@@ -7,7 +7,7 @@ import type { Link, PlatformUser } from "./links.ts";
 import type { Renewed } from "./renew-link.ts";
 import { openTokens } from "./sealed-tokens.ts";
 
-/** In whose name a call is made, or why in nobody's. The refusal is not thrown: others come before it. */
+/** In whose name a call is made, or why it cannot be. That refusal is not thrown here, because others come before it. */
 export type Acting =
   | {
       readonly kind: "ready";
@@ -26,7 +26,7 @@ export interface ActRequest {
 
 type Renew = (seen: Link) => Promise<Renewed>;
 
-/** A token that ends while the call is under way is as good as ended. */
+/** A token that would expire during the call counts as expired. */
 const skewMs = 30_000;
 
 /** Finds the account that is linked to the key, with a token that still works. Nothing is asked of a platform but that. */

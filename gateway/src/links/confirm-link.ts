@@ -10,7 +10,7 @@ export interface Requester {
   readonly keyName: string;
 }
 
-/** What a person is asked on our own page, if there is anything to ask still. */
+/** What a person is asked on our own page, if anything is left to ask. */
 export type LinkQuestion =
   | {
       readonly kind: "asking";
@@ -113,7 +113,7 @@ export async function requesterOf(
   return { accountName: account.name, keyName: key.name };
 }
 
-/** One that is not asked about here is none of ours, whoever knows its state. */
+/** A link that needs no confirmation is not shown here, even to somebody who knows its state. */
 async function findAttempt(state: string, { book, clock }: LinkParts): Promise<FoundAttempt> {
   const found = await book.findAttempt(digestOf(state), clock.wallMs());
   return found.kind === "open" && !found.attempt.confirm ? { kind: "unknown" } : found;

@@ -111,7 +111,7 @@ export interface LinkBook {
     tokens: SealedTokens,
     scopes: readonly string[],
   ) => Promise<boolean>;
-  /** Gives up a claim: the renewal did not come about and may be tried again. */
+  /** Gives up a claim: the tokens were not renewed, and that may be tried again. */
   readonly endRenewal: (linkId: string, version: number) => Promise<void>;
   /** Notes that the platform refuses these tokens for good. */
   readonly lapse: (linkId: string, version: number, nowMs: number) => Promise<void>;

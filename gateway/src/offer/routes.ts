@@ -95,7 +95,7 @@ function patternOf({ path, operation }: OfferedOperation): RegExp {
 export const takesSlashes = ({ slashesAtEnd }: Operation, behind: string): boolean =>
   behind.startsWith(":") || (behind === "" && slashesAtEnd === true);
 
-/** Undefined when an escape is none: then there is no such path. */
+/** Undefined when an escape is invalid: then there is no such path. */
 function unescaped(params: FoundRoute["params"]): FoundRoute["params"] | undefined {
   if (!Object.values(params).some((value) => value.includes("%"))) return params;
   try {

@@ -35,8 +35,8 @@ export type Exchanged =
   | { readonly kind: "no_answer"; readonly reason: NoAnswerReason; readonly sent: boolean };
 
 /**
- * Why an answer with the status of a success is none: it is nothing of its dialect, or an error and no output, of which
- * this is the status. It may pass as it came all the same, but its upstream did not work.
+ * Why an answer is no success although its status says so: it is not in its dialect, or it is an error without output, which
+ * has this status. It may still be passed on as it came, but its upstream did not work.
  */
 export type HiddenFailure = "malformed" | number;
 

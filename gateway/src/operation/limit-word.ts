@@ -20,8 +20,8 @@ const boundsThoughts =
   /qwen(3\.([5-9]|\d\d)-plus|3\.([7-9]|\d\d)-max|[4-9])|kimi-k(2\.[5-9]|[3-9])|glm-[5-9]|minimax-m(2\.[5-9]|[3-9])|deepseek-v[4-9]/i;
 
 /**
- * Which limits bound a model's answer alone, and not what it thinks before: none, the older word where a caller says it, or
- * all. At Model Studio the older word is such a one, and the models that are at home there may be had through others.
+ * Which limits bound the answer of a model alone, and not what it thinks before: none, the older word where a caller uses
+ * it, or all. At Model Studio the older word does, and its models may also be served by others.
  */
 export function thinksBeside(upstream: Upstream, model: string): "max_tokens" | "any_limit" | undefined {
   if (upstream.protocol === "gemini" || !(isModelStudio(upstream) || atHomeThere.test(model)))

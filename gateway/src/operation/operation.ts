@@ -61,7 +61,7 @@ interface Declared<Input> extends Described {
   readonly dialects?: readonly [ModelDialect, ...ModelDialect[]];
   /** Every path that begins so has the same clients, whether it exists or not; those that begin like its own when absent. */
   readonly dialectsUnder?: string;
-  /** How a 400 looks in words of ours, where it is not as usual. */
+  /** The shape of our own 400s, where it is not the usual one. */
   readonly shapeOf400?: "message_only";
   /** The parameter at the end of the path may hold slashes, as names of models do. */
   readonly slashesAtEnd?: true;
@@ -76,7 +76,7 @@ interface Declared<Input> extends Described {
   readonly limits?: OperationLimits;
   /** `pending` marks what the specification leaves open: its parameters are forwarded, never invented. */
   readonly definition?: "pending";
-  /** Where callers of other services would look for this; whoever sends its parameter there as a query is told so. */
+  /** The path without its parameter, which callers of other services send as a query; they are told that it is not supported. */
   readonly unsupportedPath?: string;
   /** Whoever shows no credential at all is told that there is no such endpoint. */
   readonly hidden?: true;

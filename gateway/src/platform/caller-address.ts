@@ -39,7 +39,7 @@ export function callerAddress(
   const hops = forwardedFor === null ? [] : forwardedFor.split(",");
   while (address !== undefined && isProxy(address) && hops.length > 0) {
     const hop = withoutPort((hops.pop() ?? "").trim());
-    // What is no address says nothing, and what stands before it was written by nobody we know.
+    // An entry that is not an address ends the search: nobody we know wrote what stands before it.
     if (isIP(hop) === 0) break;
     address = hop;
   }

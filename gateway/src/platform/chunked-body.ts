@@ -4,7 +4,10 @@ import { partOf } from "./buffer-part.ts";
 
 /** A line that gives a chunk's size is a few bytes, and trailers are rare: nothing there may go on without end. */
 const framingBytesMax = 16 * 1024;
-/** What stands between the chunks and says nothing is counted by nobody else: in all it may be this, and as much as the data. */
+/**
+ * Nothing else counts what stands between the chunks and carries no data: in all it may be this much, plus as much as the
+ * data.
+ */
 const paddingBytesMax = 16 * 1024;
 /** More than anybody sends, and far from where numbers lose their units. */
 const chunkBytesMax = 2 ** 48;
@@ -173,7 +176,7 @@ export class ChunkedBody {
 
 const copiedBytesMax = 1_024;
 
-/** -1 for what is none. */
+/** -1 for a character that is not a digit. */
 function hexDigit(byte = 0): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const lower = byte | 0x20;

@@ -1,5 +1,5 @@
-// Some vendors' readers (Go's among them) take a member for one whose name differs in the case of its letters alone, and
-// of two such members the last: what we priced by `n` they would do by `N`.
+// Some vendors' JSON readers (Go's among them) ignore the case of a member's name, and take the last of two that differ only
+// in it: what we priced by `n` they would do by `N`.
 
 import type { JsonObject } from "./json.ts";
 import { refuse } from "./refusals.ts";
@@ -9,11 +9,11 @@ const keptMax = 500;
 
 /** The names of members by which a call is priced, bounded or decided. */
 export class DecidingNames {
-  /** None of them has a capital, so that nothing in small letters can be taken for one of them. */
+  /** None of them has a capital, so no other name in small letters can be mistaken for one of them. */
   readonly plain: boolean;
   readonly #names: ReadonlySet<string>;
   readonly #byFolded: ReadonlyMap<string, string>;
-  /** Names that were found to be none of these, in small letters: nearly all that come have come before. */
+  /** Other names that were seen, each with its form in small letters: nearly every name that comes has come before. */
   readonly #others = new Map<string, string>();
 
   constructor(names: Iterable<string>) {
@@ -26,7 +26,7 @@ export class DecidingNames {
     return this.#names.has(name);
   }
 
-  /** Refuses a name that is one of these in other letters. */
+  /** Refuses a name that differs from one of these only in its case. */
   check(name: string): void {
     if (!this.#names.has(name) && !this.#others.has(name)) this.#look(name);
   }

@@ -63,7 +63,7 @@ function countMembers(value: unknown): number {
 /** Only a text with this word in it, or with escapes it may hide behind, is worth another walk. */
 const mayNameConstructor = (text: string): boolean => text.includes("constructor") || text.includes("\\u");
 
-/** The other way to what all objects share. A member that is only called `constructor` is nobody's harm. */
+/** The other way to what all objects share. A member that merely has the name `constructor` does no harm. */
 function reachesPrototype(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(reachesPrototype);
   if (!isJsonObject(value)) return false;

@@ -1,8 +1,8 @@
 import type { PacedBody } from "./paced-body.ts";
 
 /**
- * What is answered to a call. It says no more than what must be written, because a `Response` costs as much as many a step
- * of the call; pages, of which there are few, are answered with one.
+ * The answer to a call, with no more than what has to be written: a `Response` costs as much as many a step of the call.
+ * Pages, of which there are few, are answered with one.
  */
 export interface Reply {
   readonly status: number;

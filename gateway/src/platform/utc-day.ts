@@ -12,7 +12,7 @@ export const dayStartSeconds = (seconds: number): number =>
 /** As dates are written, such as 2030-01-31. */
 export const dayOf = (seconds: number): string => isoTime(seconds * 1000).slice(0, 10);
 
-/** The first second of a day as dates are written; undefined for what is none. */
+/** The first second of a day that is written as a date; undefined where it is not one. */
 export function secondsOfDay(day: string): number | undefined {
   const seconds = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(day) / 1000 : Number.NaN;
   // The parser of dates accepts 30 February and means 2 March.

@@ -11,7 +11,7 @@ export interface KeptAnswer {
 /** What is known of one id. A vendor may give the same one to several accounts; then it is everybody's who got it. */
 export type FoundKept =
   | { readonly isOwn: true; readonly upstream: string }
-  /** It was given to others only. */
+  /** Only others got it. */
   | { readonly isOwn: false };
 
 /**

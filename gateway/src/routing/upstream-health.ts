@@ -26,9 +26,9 @@ export interface UpstreamHealth {
 interface Wait {
   readonly retryInMs: number;
   readonly why: PauseReason;
-  /** Then it is tried again all the same, but nothing gets better by waiting. */
+  /** Then it is tried again, although waiting does not help. */
   readonly outOfCredit?: true | undefined;
-  /** It never asked to be left alone: it failed, maybe for one caller's calls only, and the pause is our own guess. */
+  /** It did not ask for a pause: it failed, maybe only on one caller's calls, and the pause is our own guess. */
   readonly guessed?: true | undefined;
 }
 
@@ -37,7 +37,7 @@ interface HealthRules {
   readonly failuresToPause: number;
   /** The pause after failures. Each trial that fails doubles it. */
   readonly firstPauseMs: number;
-  /** Nobody is left alone longer, whatever Retry-After says: a trial costs one call, a dead upstream costs them all. */
+  /** No pause is longer, whatever Retry-After says: a trial costs one call, a dead upstream costs them all. */
   readonly pauseMsMax: number;
   /** A trial that takes longer keeps nobody from trying: answers of models may take minutes. */
   readonly trialMsMax: number;

@@ -38,7 +38,7 @@ interface CarryingAccount {
   valueCarryPico: bigint;
 }
 
-/** Sets the most that a call can cost aside. Whether anything stands against that was asked before. */
+/** Sets aside the most that a call can cost. Whether that is possible was checked before. */
 export function takeHold(request: HoldRequest, runId: bigint, figures: Figures): HeldCall {
   checkPostable(request, figures);
   const call = heldCallFor(request, runId, figures);
@@ -100,7 +100,7 @@ const resolvedOf = (
   { state, chargedMicros, valueMicros, writtenOffMicros }: EndFigures,
 ): Resolved => ({ first, state, chargedMicros, valueMicros, writtenOffMicros });
 
-/** Told to whoever releases a call that never came about. */
+/** What releasing a call that was never held is answered with. */
 export const neverHeld = endedBefore({
   state: "released",
   chargedMicros: 0n,

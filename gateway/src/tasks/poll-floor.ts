@@ -1,6 +1,6 @@
 /** How fast one caller may ask about one task, and how fast it may ask for its end: twice a second each. */
 export interface PollFloor {
-  /** Undefined when the question may be asked now, else how long to wait. */
+  /** How long to wait; undefined when the question may be asked now. */
   readonly waitMs: (caller: string, taskId: string, about: "state" | "cancel") => number | undefined;
 }
 

@@ -98,7 +98,7 @@ function amountOf(from: JsonObject, name: string): number | undefined {
   return typeof value === "number" && value >= 0 && value <= amountMax ? value : undefined;
 }
 
-/** There is no half of a video, and no resolution of nothing. */
+/** A video cannot be half made, nor have a resolution of zero. */
 function countOf(from: JsonObject, name: string): number | undefined {
   const value = amountOf(from, name);
   return Number.isInteger(value) && value !== 0 ? value : undefined;

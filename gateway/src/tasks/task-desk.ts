@@ -64,7 +64,10 @@ interface Parts {
 /** A claim outlives the slowest answer we wait for; whoever dies with one delays its task by no more than this. */
 const leaseUsualMs = 30_000;
 const answerTimeoutMs = 10_000;
-/** Who cancelled waits so long, in turn, for somebody who asks just then; most vendors have answered by the second. */
+/**
+ * A cancellation waits this long each time for somebody else who is just asking; by the second time most vendors have
+ * answered.
+ */
 const claimWaitsMs = [100, 200, 400, 800] as const;
 
 export function createTaskDesk(parts: Parts): TaskDesk {
@@ -152,7 +155,10 @@ export function createTaskDesk(parts: Parts): TaskDesk {
     return { kind: "looked", task: await knownOf(lookAfterCancel(accountId, taskId), task) };
   };
 
-  /** What was heard before the vendor agreed is old, however young: nobody waits out the pause, nor takes another's word. */
+  /**
+   * What was heard before the vendor agreed is out of date, however recent: the vendor is asked now, without a pause, and
+   * nobody else's answer is used.
+   */
   const lookAfterCancel = async (accountId: string, taskId: string): Promise<Task | undefined> => {
     for (const waitMs of claimWaitsMs) {
       const { task, isClaimed } = await lookOnce(accountId, taskId, 0);
@@ -162,7 +168,7 @@ export function createTaskDesk(parts: Parts): TaskDesk {
     return (await lookOnce(accountId, taskId, 0)).task;
   };
 
-  /** Whoever was asked meanwhile was asked: books that cannot be read any more change nothing about that. */
+  /** The vendor has been asked by then; that the books cannot be read any more does not change that. */
   const knownOf = (looking: Promise<Task | undefined>, known: Task): Promise<Task | undefined> =>
     looking.catch((error: unknown) => {
       log.error("a task could not be looked at again", { task_id: known.id, ...describeError(error) });

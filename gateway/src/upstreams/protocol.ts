@@ -46,7 +46,7 @@ export interface Exchange {
   readonly request: (dispatch: Dispatch) => VendorRequest | OwnAnswer;
   /** Whether the caller speaks another dialect than the vendor, so that no answer can pass through as it came. */
   readonly translates?: (dispatch: Dispatch) => boolean;
-  /** Why a 2xx answer is none, where this protocol can tell; `json` is undefined for what is no JSON. */
+  /** Why a 2xx answer is no success, where this protocol can tell; `json` is undefined where the answer is not JSON. */
   readonly hiddenFailure?: (json: unknown, words: OperatorWords) => HiddenFailure | undefined;
   /** Such an answer as it would have been told with the status of an error, where it does not say it at its top. */
   readonly errorBody?: (json: unknown) => JsonObject | undefined;

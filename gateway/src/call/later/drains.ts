@@ -1,8 +1,8 @@
-/** Streams that are read on for an exact bill after their callers left, without the slot they were given. */
+/** Streams that are read on, for an exact bill, after their callers left and their slots were given back. */
 export interface Drains {
   /**
-   * Permission to read a stream on without its slot; returns how to say that it has ended. Undefined when the key, or
-   * everybody together, has too many: such a stream is read on, too, but keeps its slot.
+   * Allows a stream to be read on without its slot; call what it returns when the stream has ended. Undefined when the key,
+   * or all keys together, have too many of them: such a stream is read on too, but keeps its slot.
    */
   readonly begin: (keyId: string) => (() => void) | undefined;
 }

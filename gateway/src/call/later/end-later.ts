@@ -10,7 +10,7 @@ import { writeLater } from "./write-later.ts";
 export const endLater = (callId: string, tried: Tried, gate: Gate): void =>
   releaseLater({ callId, outcome: "unknown", ...tried }, gate);
 
-/** What was tried for a call, and the status of what came of it: its receipt tells of both, however late it is written. */
+/** The attempts of a call, and the status it ended with. Its receipt shows both, however late it is written. */
 export type Tried = Pick<Release, "attempts" | "httpStatus">;
 
 /** For a call that was not sent yet, or that ended in a bug. */

@@ -2,16 +2,19 @@ import { describeError, type Log } from "../../platform/log.ts";
 
 /** Short, because a store is often busy for a moment only. */
 const firstRetryMs = 500;
-/** A disk that stays full is not asked more often; people make room in minutes. */
+/** A disk that stays full is not tried more often than this; making room takes people minutes. */
 const retryMsMax = 30_000;
 
-/** What is to be written: in words that are the same each time, for whoever counts them, and by its id. */
+/** What is to be written: in words that are always the same, so that they can be counted, and its id. */
 interface Late {
   readonly what: string;
   readonly about: { readonly request_id: string } | { readonly task_id: string };
 }
 
-/** Writes what could not be written, as soon as the store takes it. Whatever dies with the process, the next start finds. */
+/**
+ * Writes what could not be written, as soon as the store accepts it. What is lost when the process dies, the next start
+ * finds.
+ */
 export function writeLater(
   late: Late,
   write: () => Promise<void>,

@@ -10,7 +10,7 @@ import type { Gate } from "../gate.ts";
 export function seeTokens({ known, offer, method, path }: Call, gate: Gate): Promise<void> | undefined {
   const { caller } = known;
   if (!caller || known.tokens) return undefined;
-  // Whoever is refused by the first limit has not come as far as the operation.
+  // A call that the first limit refused has not come as far as its operation.
   if (offer.routes.find(method, path)?.offered.operation.price.kind !== "per_token") return undefined;
   return look(known, caller, offer, gate);
 }

@@ -23,7 +23,7 @@ export class Share {
     this.#limiter = limiter;
   }
 
-  /** Notes what was really used, for when it ends: no more than the call could use, whatever an upstream says of it. */
+  /** Notes what was really used, for the end of the call: never more than the call could use, whatever an upstream says. */
   used(quantities: Quantities): void {
     this.#tokensUsed = Math.min(allTokens(quantities), this.#tokensMax);
   }

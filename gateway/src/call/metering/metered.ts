@@ -17,6 +17,6 @@ export type Metered =
 export const nothing: Metered = { kind: "nothing" };
 export const inDoubt: Metered = { kind: "in_doubt" };
 
-/** What was delivered of an answer that did not come to its end. */
+/** What was delivered of an answer that broke off. */
 export const brokenOff = (metered: Metered): Metered =>
   metered.kind === "delivered" ? { ...metered, whole: false } : metered;

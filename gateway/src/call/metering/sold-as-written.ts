@@ -3,11 +3,11 @@ import { allTokenUnits } from "../../prices/token-units.ts";
 import type { CallPrice } from "../call-price.ts";
 
 /**
- * Audio that has no price is sold as if it were text, and the operator hears of it. A call that shows its audio is refused
- * before; a video, or a file that lies at the vendor, does not show that it has sound.
+ * Audio without a price is sold as if it were text, and the operator is told. A call with visible audio has been refused
+ * earlier, but a video, or a file that lies at the vendor, does not show that it has sound.
  */
 export function soldAsWritten(used: Quantities, { terms }: Pick<CallPrice, "terms">): Quantities {
-  // Every call comes by here and nearly none has audio, so no table is walked to find out.
+  // Every call passes here and nearly none has audio, so finding out must not walk a table.
   if (!hasAudio(used)) return used;
   let sold: Record<string, number> | undefined;
   for (const [heard, written] of audioUnits) {

@@ -5,9 +5,9 @@ import type { CallPrice } from "../call-price.ts";
 const timesMax = 10;
 
 /**
- * What a vendor says was used, bent to what the call could have used. A figure many times beyond what the model can read
- * and write, and beyond what was held for, is the vendor's error and would make nonsense of every sum. What is above the
- * hold but within reach is recorded as it is, and written off.
+ * What a vendor says was used, limited to what the call can have used. A figure many times above what the model can read and
+ * write, and above what was held for, is the vendor's error and would spoil every sum. What is above the hold but possible
+ * is recorded as it is, and written off.
  */
 export function withinReach(used: Quantities, { model, estimate }: CallPrice): Quantities {
   if (!model) return used;
@@ -20,10 +20,10 @@ export function withinReach(used: Quantities, { model, estimate }: CallPrice): Q
   return used;
 }
 
-/** A vendor may well take fifteen of its credits where one was held for, and never a thousand. */
+/** A vendor may take fifteen of its credits where the hold was for one, but never a thousand. */
 const unitTimesMax = 1_000;
 
-/** What a call that is paid by the unit could have used, judged by what was held for it. */
+/** What a call that is paid by the unit can have used, judged by its hold. */
 export const unitsWithinReach = (units: number, { estimate }: CallPrice): number =>
   Math.min(units, Math.max(1, sum(estimate.atMost)) * unitTimesMax);
 

@@ -1,7 +1,7 @@
 import type { Call } from "../call.ts";
 import type { Gate } from "../gate.ts";
 
-/** One line about a call, to find it in the books by. Nothing is put together for a log that does not write it. */
+/** One line about a call, by which it can be found in the books. Nothing is assembled for a log that does not write it. */
 export function logCall(
   event: "call" | "stream ended",
   call: Pick<Call, "id" | "known" | "receivedAtMs">,

@@ -2,13 +2,13 @@ import type { Log } from "../../platform/log.ts";
 
 /** What answers show about models that the operator should know, because the prices may not fit; each told once. */
 export interface ModelNews {
-  /** By which name an answer calls its model: a router may answer with a dearer one than the call pays for. */
+  /** The name that an answer gives its model: a router may answer with a dearer model than the call pays for. */
   readonly noteAnswer: (upstream: string, asked: string, answered: string) => void;
   readonly noteUnpricedAudio: (upstream: string, model: string) => void;
   readonly noteUnpricedCacheWrite: (upstream: string, model: string) => void;
 }
 
-/** More than any configuration has; an upstream that makes up a name for every answer is told of once and then left alone. */
+/** More than any configuration has. An upstream that makes up a name for every answer is reported once, and then no more. */
 const keptMax = 1_000;
 
 export function createModelNews(log: Log): ModelNews {

@@ -14,7 +14,7 @@ export function noteAnswered(call: EndedCall, { status }: Pick<Answer, "status">
   logCall("call", call, status, parts);
 }
 
-/** The call is undefined where what was asked for could not even be made one. */
+/** The call is undefined where not even a call could be made of the request. */
 export function noteRefused(
   call: EndedCall | undefined,
   { code, status }: Pick<CallRefused, "code" | "status">,

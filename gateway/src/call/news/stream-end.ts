@@ -34,7 +34,7 @@ export function attemptedToItsEnd(
 export function judgeUpstream({ upstream, pass }: AttemptedStream, seen: SeenStream, gate: Gate): void {
   const end = endOf(seen);
   const { refused } = seen.relay.read();
-  // A refusal inside a stream says the same about its upstream as one that comes instead of a stream; a bug of ours nothing.
+  // A refusal inside a stream says the same about its upstream as one in place of a stream; a bug of ours says nothing.
   const verdictOfEnd = seen.relay.bug ? unused : verdictOfStream(end);
   gate.health.leave(upstream, pass, refused ? verdictOf(refused) : verdictOfEnd);
   if (refused) logRejection(refused, upstream, gate);
@@ -43,7 +43,10 @@ export function judgeUpstream({ upstream, pass }: AttemptedStream, seen: SeenStr
 
 const outcomeOf = (seen: SeenStream): AttemptOutcome => (seen.leftEarly ? callerLeft : outcomes[endOf(seen)]);
 
-/** As receipts say it. Whoever leaves a stream before its end leaves early, so one that is left was not read. */
+/**
+ * As receipts say it. A caller who leaves before the end is told apart above, so here `left` means that the caller had
+ * stopped reading.
+ */
 const outcomes: Readonly<Record<StreamEnd, AttemptOutcome>> = {
   whole: "streaming",
   gave_up: "gave_up",

@@ -14,7 +14,7 @@ export async function checkPayable(caller: Credential, atMostMicros: Micros, gat
     createdAtMs: gate.clock.wallMs(),
     budget,
     grant: grant && dayBoundOf(grant),
-    // They are not made yet: whether somebody has to allow them is asked next, and each has its own key and task.
+    // They are not made yet. Whether a person has to allow them is looked at next, and each has its own key and task.
     coveredMicros: undefined,
     approval: undefined,
     idempotency: undefined,

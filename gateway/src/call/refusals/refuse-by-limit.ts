@@ -14,13 +14,13 @@ type Limited = Pick<Call, "known" | "offer">;
 export async function refuseByLimit(call: Limited, refused: LimiterRefusal, gate: Gate): Promise<never> {
   await returnCounted(call, gate);
   const { want, standing, retryInMs } = refused;
-  // An operation's own limit has the name of the key's, so it is told whose it is.
+  // An operation's own limit has the same name as the key's, so the message says whose it is.
   const group = want.kind === "rate" ? want.group : undefined;
   const appliesTo = group === undefined ? undefined : operationsInGroup(call.offer, group);
   const { name, code, what } = describe(want, standing, appliesTo);
   const nowMs = gate.clock.wallMs();
-  // The reset shown is the moment when this call would fit. The limit's own says less: a slot comes back long before its
-  // lease ends, and the oldest amount of a minute may leave too little room.
+  // The reset that is shown is the moment when this call would fit. The limit's own reset would say less: a slot comes back
+  // long before its lease ends, and when the oldest amount of a minute expires there may still be too little room.
   const seen = seenAt(nowMs, { ...standing, resetsInMs: retryInMs });
   if (name === "tokens_per_minute") call.known.tokens = seen;
   if (name === "requests_per_minute" || name === "upstream")

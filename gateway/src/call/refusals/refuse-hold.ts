@@ -16,7 +16,7 @@ import { whatHelps } from "./what-helps.ts";
 
 type NotHeld = Exclude<HoldResult, { kind: "held" }>;
 
-/** What stands against the hold, as the caller is told it. */
+/** Tells the caller why nothing could be held. */
 export async function refuseHold(result: NotHeld, priced: PricedCall, gate: Gate): Promise<never> {
   const { call, operation, price, caller } = priced;
   const { atMostMicros } = price;
@@ -49,7 +49,7 @@ async function refuseByTasks({ call }: PricedCall, openMax: number, gate: Gate):
   );
 }
 
-/** Whoever has asked before, or has too many tasks open, hears that first. */
+/** A repeated request, or too many open tasks, is told first. */
 export async function refuseByCap(priced: PricedCall, capMicros: Micros, gate: Gate): Promise<never> {
   const { call, operation, caller } = priced;
   const { atMostMicros } = priced.price;

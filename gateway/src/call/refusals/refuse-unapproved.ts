@@ -2,7 +2,7 @@ import type { ApprovalDenial } from "../../approvals/approvals.ts";
 import { usdFromMicros, type Micros } from "../../platform/money.ts";
 import { refuse } from "../../platform/refusals.ts";
 
-/** The call costs more than is covered, and no approval that it brings helps. */
+/** The call may cost more than is allowed without a person, and brings no approval that helps. */
 export function refuseUnapproved(
   reason: "uncovered" | ApprovalDenial,
   atMostMicros: Micros,

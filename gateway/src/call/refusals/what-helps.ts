@@ -4,8 +4,8 @@ import { microsRoundedUp, usdFromMicros, type Micros } from "../../platform/mone
 import type { PricedCall } from "../priced-call.ts";
 
 /**
- * A conversation mostly holds money for an answer as long as its model can write, and hardly any answer is. A caller who
- * could pay for a shorter one is told which member limits it: a sentence to put behind another, or nothing.
+ * Most of what a conversation holds is for the longest answer that its model can write, which hardly any answer is. A caller
+ * who could pay for a shorter one is told which member limits it, in a sentence to append, or an empty one.
  */
 export function whatHelps({ price }: PricedCall, leftMicros: Micros): string {
   const { estimate, terms, multiplierPpm } = price;

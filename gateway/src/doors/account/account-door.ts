@@ -95,7 +95,7 @@ const notAllowed = (): Response =>
 const tooMany = (): Response =>
   pageResponse(errorPage("Too many pages", "Wait a minute, then try again."), 429, { "retry-after": "60" });
 
-/** Also met by people who typed another name of this machine: a sign-in there would not be one here. */
+/** People who typed another name of this machine come here, too: a sign-in there would not count here. */
 function elsewhere(addresses: Addresses): Response {
   const url = accountPageUrl(addresses);
   return pageResponse(

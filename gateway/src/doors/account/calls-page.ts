@@ -12,7 +12,7 @@ const path = `${accountPage}/calls`;
 export const callsFilePath = `${path}.csv`;
 export const backToCalls: Onward = { path, words: "Back to the calls" };
 
-/** The days written in the form for a file, and why there is none of them. */
+/** The days that were written into the form for a file, and why they give no file. */
 export interface FileRefused {
   readonly from: string;
   readonly to: string;

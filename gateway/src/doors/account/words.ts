@@ -8,7 +8,7 @@ import { html, type Html } from "../pages/html.ts";
 /** Reports carry whole micros as numbers; they are written out exactly. */
 export const microsAsUsd = (micros: number): string => `${grouped(usdFromMicros(BigInt(micros)))} USD`;
 
-/** The first moment of a UTC day as forms write it; undefined for what is none. */
+/** The first moment of a UTC day as forms write it; undefined where it is not one. */
 export function readDayStartMs(day: string): number | undefined {
   const seconds = secondsOfDay(day);
   return seconds === undefined || seconds < 0 ? undefined : seconds * 1000;

@@ -99,7 +99,7 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
   };
 }
 
-/** The rest of such a request is not worth reading, and must not be taken for the next one. */
+/** The rest of such a request is not worth reading, and must not be mistaken for the next one. */
 const isClosing = (code: RefusalCode, call: HttpCall): boolean =>
   closing.has(code) || (code === "payload_too_large" && !call.letsRestPass);
 

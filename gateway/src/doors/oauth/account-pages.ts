@@ -29,7 +29,7 @@ export const answerApproval = (asked: PageRequest, parts: PageParts): Promise<Re
       const { approvals, keys } = parts.store;
       const id = asked.path.slice(approvalPages.length);
       const { accountId } = key;
-      // Somebody else's question looks like none: what others ask is nobody's business.
+      // Another asker's question looks as if it did not exist.
       const approval = await approvals.find(id, accountId);
       if (!approval || !decidesOver(key, approval)) return unknownApproval();
       const decision = action === undefined ? undefined : decisions.get(action);

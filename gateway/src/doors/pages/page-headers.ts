@@ -1,6 +1,6 @@
 import type { InlineStyle } from "./inline-style.ts";
 
-/** For pages that are one person's: kept nowhere, in nobody's frame, without scripts, loading nothing from anywhere. */
+/** For pages that are for one person alone: not cached, not framed, without scripts, loading nothing from elsewhere. */
 export const privatePageHeaders = ({ digest }: InlineStyle): Record<string, string> => ({
   "content-type": "text/html; charset=utf-8",
   "cache-control": "no-store",

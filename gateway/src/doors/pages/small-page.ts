@@ -4,7 +4,7 @@ import { inlineStyle } from "./inline-style.ts";
 import { privatePageHeaders } from "./page-headers.ts";
 import { privatePage } from "./private-page.ts";
 
-/** A page that asks or tells a person one thing: no script, nothing loaded from anywhere, in nobody's frame. */
+/** A page that asks or tells a person one thing: no script, nothing loaded from elsewhere, not framed. */
 export interface SmallPage {
   readonly title: string;
   readonly body: Html;

@@ -25,7 +25,7 @@ interface EndedForRoom {
   readonly unread: number;
 }
 
-/** What is nobody's fault but ours. */
+/** Errors that are our own. */
 type Surprises = Pick<ConnectionHost, "newId" | "onBug">;
 
 export type ConnectionSettings = Patience & Room & Surprises;
@@ -103,8 +103,8 @@ export class Connections implements ConnectionHost {
   }
 
   /**
-   * Those that have waited longest make room, several at once because all are looked at: first those on which nothing is
-   * asked, then those whose calls wait for their bodies; where there are none, the newcomer.
+   * Ends the connections that have waited longest, several at once because finding them means looking at all: first those
+   * without a request, then those whose calls wait for their bodies; if there are none of either, the newcomer.
    */
   #makeRoom(newcomer: HttpConnection): void {
     const { waiting, newcomers, unread } = this.#endedForRoom;

@@ -13,42 +13,42 @@ import { faultyHead, readRequestHead, type RequestHead } from "./request-head.ts
 import { SocketWriter } from "./socket-writer.ts";
 import type { Unread } from "./unread-room.ts";
 
-/** Whoever has connections, and knows what to answer. */
+/** Whoever owns the connections and answers their requests. */
 export interface ConnectionHost {
   readonly answer: (request: HttpRequest, peer: Peer) => Promise<Reply | Response>;
   /** For the next request, or for a peer that does not read its answer. A call that waits for its upstream is not idle. */
   readonly idleSeconds: number;
   /** For a peer that does not read its stream. */
   readonly stalledSeconds: number;
-  /** The line that says what time it is. */
+  /** The `date` header, as a line. */
   readonly dateLine: string;
   readonly isStopping: boolean;
   openRequests: number;
-  /** Its peer has more of its answer to take than before. */
+  /** The peer is further behind with its answer than before. */
   readonly onBehind: (connection: HttpConnection) => void;
   readonly onGone: (connection: HttpConnection) => void;
   readonly newId: () => string;
-  /** Hears of an error that nobody expected, and by which id its caller was told of it, where an answer could still say so. */
+  /** Hears of an unexpected error, and of the request id that its caller was told, where an answer could still tell one. */
   readonly onBug: (error: unknown, requestId?: string) => void;
 }
 
-/** Bytes that nobody has asked for yet are kept up to this; more of them wait at the other side. */
+/** As many bytes that nobody has asked for yet are kept; the rest has to wait at the other side. */
 const aheadBytesMax = 256 * 1024;
-/** The rest of an answered request is let pass for no longer than this, however steadily it comes. */
+/** The rest of an answered request is read and thrown away for no longer than this, however steadily it comes. */
 const passingSeconds = 300;
-/** A client that still sends when its connection is closed loses the answer: so what it sends is heard for a while. */
+/** A client that is still sending when its connection is closed loses the answer, so it is listened to for a while. */
 const lingerSeconds = 5;
 
 type Phase =
-  /** Nothing is asked. */
+  /** No request is under way. */
   | "waiting"
   /** A request is being answered. */
   | "working"
-  /** Its answer is on its way. */
+  /** The answer is being sent. */
   | "answering"
-  /** The answer has left, and the rest of its request is let pass. */
+  /** The answer has been sent, and the rest of its request is read and thrown away. */
   | "passing"
-  /** The last word is said. */
+  /** Everything was sent, and nothing new is taken. */
   | "ending"
   /** Nobody is there. */
   | "gone";
@@ -62,14 +62,14 @@ export class HttpConnection implements Peer, Reader, Unread {
   readonly #socket: PeerSocket;
   readonly #writer: SocketWriter;
   #phase: Phase = "waiting";
-  /** Seconds in which nothing moved although it should. */
+  /** For how long nothing has moved although something should. */
   #quietSeconds = 0;
-  /** Seconds since the answer had left, and the rest of its request was let pass. */
+  /** For how long the rest of an answered request has been thrown away. */
   #passingSeconds = 0;
-  /** Seconds in which a call could not begin because its body did not come. */
+  /** For how long a call has waited for its body before it can begin. */
   #bodyAwaitedSeconds = 0;
 
-  /** What came and belongs to no request yet. */
+  /** Bytes that came and belong to no request yet. */
   #ahead: Buffer | undefined;
   #isPaused = false;
 
@@ -88,18 +88,21 @@ export class HttpConnection implements Peer, Reader, Unread {
     this.#writer = new SocketWriter(socket, this);
   }
 
-  /** For how long nothing has been asked on it; undefined where something is. The rest of an answered request asks nothing. */
+  /**
+   * For how long no request has been under way; undefined while one is. The rest of an answered request does not count as
+   * one.
+   */
   get idleSeconds(): number | undefined {
     if (this.#phase === "waiting") return this.#quietSeconds;
     return this.#isPassing() ? this.#passingSeconds : undefined;
   }
 
-  /** For how long its call has only waited for a body, before which nothing is done or paid; undefined where it does not. */
+  /** For how long its call has only waited for its body, before which nothing is done or paid; undefined while it does not. */
   get bodyAwaitedSeconds(): number | undefined {
     return this.#awaitsBody() ? this.#bodyAwaitedSeconds : undefined;
   }
 
-  /** What is kept of its answer until its peer takes it. */
+  /** How much of its answer is kept until the peer takes it. */
   get keptBytes(): number {
     return this.#writer.keptBytes;
   }
@@ -170,7 +173,7 @@ export class HttpConnection implements Peer, Reader, Unread {
     else this.#closes = true;
   }
 
-  /** Breaks off an answer that has not left; one that has is delivered. */
+  /** Breaks off an answer that has not been sent completely; one that has is still delivered. */
   cut(): void {
     if (this.#phase === "working" || this.#phase === "answering") this.terminate();
   }
@@ -207,7 +210,7 @@ export class HttpConnection implements Peer, Reader, Unread {
 
   #readHead(newBytes: number): void {
     let bytes = this.#ahead;
-    // Some clients send an empty line of their own behind a body.
+    // Some clients send an extra empty line after a body.
     while (bytes?.[0] === CR && bytes[1] === LF) bytes = bytes.subarray(2);
     this.#ahead = bytes;
     if (!bytes) return;
@@ -238,7 +241,7 @@ export class HttpConnection implements Peer, Reader, Unread {
     this.#body = body;
     this.#awaitsContinue = head.awaitsContinue && bytes.length === bodyStart;
     if (bodyStart < bytes.length) this.#takeBody(body, bytes.subarray(bodyStart));
-    // Not every call reads its body, so nobody else may notice.
+    // Not every call reads its body, so nothing else might notice.
     this.#work(new ArrivedRequest(body.isMalformed ? { ...head, fault: notHttp } : head, undefined, body));
   }
 
@@ -250,7 +253,7 @@ export class HttpConnection implements Peer, Reader, Unread {
         (error: unknown) => this.#fail(error, request),
       );
     } catch (error) {
-      // Not at once: of requests that come together, each would be answered inside the one before.
+      // Not at once: of requests that come together, each would be answered within the answer to the one before.
       queueMicrotask(() => this.#fail(error, request));
     }
   }
@@ -275,7 +278,7 @@ export class HttpConnection implements Peer, Reader, Unread {
     } else if (!body.isWanted && body.keptBytes > aheadBytesMax) this.#pause();
   }
 
-  /** Nobody reads what is left of a request that was answered. To send it does not mean that the answer was read. */
+  /** Nobody reads the rest of an answered request. That it is still being sent does not mean that the answer was read. */
   #pass(bytes: number): void {
     if (this.#isPassing()) this.#quietSeconds = 0;
     this.#passedBytes += bytes;
@@ -327,7 +330,7 @@ export class HttpConnection implements Peer, Reader, Unread {
   }
 
   #sendStream(start: string, body: PacedBody, head: RequestHead): void {
-    // Where nothing else frames it, a body goes on to the connection's end.
+    // A body that nothing else frames ends with the connection.
     const isChunked = !head.isHttp10;
     this.#closes ||= head.isHttp10;
     this.#stream = body;
@@ -346,14 +349,17 @@ export class HttpConnection implements Peer, Reader, Unread {
     if (!this.#writer.isBehind) this.#answered();
   }
 
-  /** An answer failed that cannot be taken back. Where its peer has left, that is why. */
+  /** An answer failed that has already begun. If the peer has left, that is why. */
   #breakOff(error: unknown): void {
     if (this.#phase === "gone") return;
     this.#host.onBug(error);
     this.terminate();
   }
 
-  /** Decided as late as can be: by then it is known whether we stop, and whether the rest of the request can be let pass. */
+  /**
+   * Decided as late as possible: by then it is known whether we stop, and whether the rest of the request is short enough to
+   * throw away.
+   */
   #connectionLine(head: RequestHead): string {
     const body = this.#body;
     const isRestUnsure =
@@ -363,7 +369,7 @@ export class HttpConnection implements Peer, Reader, Unread {
     return head.isHttp10 ? "connection: keep-alive\r\n" : "";
   }
 
-  /** All of the answer has left. */
+  /** All of the answer has been sent. */
   #answered(): void {
     if (this.#phase !== "answering") return;
     this.#host.openRequests--;
@@ -414,7 +420,7 @@ export class HttpConnection implements Peer, Reader, Unread {
     this.#socket.resume();
   }
 
-  /** Only an answer that its caller does not take is broken off. */
+  /** Only an answer that its peer does not take is broken off. */
   #giveUp(): void {
     if (this.#phase === "waiting") this.#end();
     else if (this.#phase === "answering") this.terminate();
@@ -437,12 +443,12 @@ export class HttpConnection implements Peer, Reader, Unread {
     }
   }
 
-  /** Its answer has left, and what still comes is thrown away. */
+  /** The answer has been sent, and what still comes is thrown away. */
   #isPassing(): boolean {
     return this.#phase === "passing" || this.#phase === "ending";
   }
 
-  /** A call that does not read its body may be at work. */
+  /** False for a call that works without reading its body. */
   #awaitsBody(): boolean {
     const body = this.#body;
     return this.#phase === "working" && body?.isArriving === true && body.isWanted;

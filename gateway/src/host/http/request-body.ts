@@ -7,12 +7,12 @@ interface Source {
   readonly onWanted: () => void;
 }
 
-/** A body that was not there with its head, as it arrives. What nobody asked for yet is kept, and its source told to wait. */
+/** A body that did not come with its head, as it arrives. What nobody has asked for yet is kept, and the source told to wait. */
 export class RequestBody implements AsyncIterable<Uint8Array> {
   keptBytes = 0;
   /** What came behind its end, and begins the next request. */
   excess: Buffer | undefined;
-  /** What should be its chunks is none, so nobody can tell where it ends. */
+  /** Its chunks are malformed, so nobody can tell where it ends. */
   isMalformed = false;
 
   /** What is still to come, where its length was told. */
@@ -37,7 +37,7 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
     return this.#bytesLeft > 0 || this.#chunks !== undefined;
   }
 
-  /** None where its length was not told. */
+  /** 0 where its length was not told. */
   get bytesLeft(): number {
     return this.#bytesLeft;
   }

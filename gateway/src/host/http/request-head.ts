@@ -53,8 +53,8 @@ export function readRequestHead(text: string): RequestHead | undefined {
 }
 
 /**
- * Headers where they stand in the head. Most are nobody's business, so only where each begins and ends is known of them
- * until somebody asks. Names are asked for in small letters.
+ * Headers, left where they stand in the head. Nobody asks for most of them, so only where each begins and ends is noted. Ask
+ * for names in small letters.
  */
 export class ArrivedHeaders implements HttpHeaders {
   readonly #text: string;

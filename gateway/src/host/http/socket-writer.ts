@@ -2,7 +2,7 @@ import type { PeerSocket } from "./peer-socket.ts";
 import { Unsent } from "./unsent.ts";
 
 interface Owner {
-  /** Nobody is there any more, whether or not the socket says so by itself. */
+  /** The peer is gone, whether or not the socket says so by itself. */
   readonly terminate: () => void;
 }
 
@@ -12,7 +12,7 @@ export class SocketWriter {
   readonly #owner: Owner;
   #unsent: Unsent | undefined;
   #behind: PromiseWithResolvers<void> | undefined;
-  /** The head of an answer in pieces, until the first of them takes it along. */
+  /** The head of an answer in pieces, until it is sent with the first of them. */
   #headToWrite = "";
   #isChunked = false;
 
@@ -60,7 +60,7 @@ export class SocketWriter {
     this.#isChunked = isChunked;
   }
 
-  /** The first one takes the head along, also when it is empty. */
+  /** The head is sent with the first one, even when that is empty. */
   writePiece(piece: string | Uint8Array): void {
     const head = this.#headToWrite;
     this.#headToWrite = "";
@@ -101,7 +101,7 @@ export class SocketWriter {
     return written;
   }
 
-  /** Another second has passed. Whether the peer takes too little of too much. */
+  /** Another second has passed. True when the peer is far behind and too slow. */
   tick(): boolean {
     return this.#unsent !== undefined && this.#unsent.tick();
   }
@@ -114,7 +114,7 @@ export class SocketWriter {
     this.#behind = undefined;
   }
 
-  /** Put together where the last one was, because a stream has hundreds. */
+  /** Assembled in one buffer that is used again, because a stream has hundreds of chunks. */
   #writeChunk(piece: string | Uint8Array, before: string): void {
     const size = typeof piece === "string" ? Buffer.byteLength(piece) : piece.length;
     const most = before.length + sizeLineBytesMax + size + 2;
@@ -147,7 +147,7 @@ const LF = 0x0a;
 /** Eight digits and the line's end. */
 const sizeLineBytesMax = 10;
 
-/** Byte by byte, because to make a text of it takes longer. Says where the line ends. */
+/** Byte by byte, because making a text takes longer. Returns where the line ends. */
 function writeSizeLine(frame: Buffer, start: number, size: number): number {
   let at = start;
   let shift = 28;

@@ -36,7 +36,7 @@ export class UnreadRoom {
     this.#keeping.delete(unread);
   }
 
-  /** Those first for whom the most was kept for the longest: whoever reads has less from second to second. */
+  /** Begins with those for whom the most was kept for the longest: a peer that reads has less left every second. */
   #breakOff(bytes: number): number {
     let [count, freedBytes] = [0, 0];
     for (const unread of [...this.#keeping].toSorted((one, other) => burdenOf(other) - burdenOf(one))) {
@@ -49,7 +49,7 @@ export class UnreadRoom {
   }
 }
 
-/** Nobody is counted for this much: it is what many streams at once are behind, and more than nearly every answer. */
+/** This much is free for everybody: many streams are this far behind at once, and nearly every answer is smaller. */
 const freeBytes = 256 * 1024;
 
 const roomOf = ({ keptBytes }: Unread): number => Math.max(0, keptBytes - freeBytes);

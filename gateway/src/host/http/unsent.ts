@@ -1,6 +1,6 @@
 import type { PeerSocket } from "./peer-socket.ts";
 
-/** Whoever has no more than this to take may take it as slowly as they like, as long as there is room for it. */
+/** A peer that has no more than this left to take may be as slow as it likes, as long as there is room. */
 const unhurriedBytes = 4 * 1024 ** 2;
 /**
  * Whoever has more takes at least this much of it in this time. A phone at one megabit a second takes 3.75 MB, of which we
@@ -49,7 +49,7 @@ export class Unsent {
     this.#end += length;
   }
 
-  /** Says how many bytes the socket took, or less than none when nobody is there. */
+  /** Returns how many bytes the socket took, or a negative number when the peer is gone. */
   writeTo(socket: PeerSocket): number {
     const written = socket.write(this.#kept, this.#start, this.bytes);
     if (written <= 0) return written;
@@ -60,7 +60,7 @@ export class Unsent {
     return written;
   }
 
-  /** Another second has passed. Whether too little of too much was taken. */
+  /** Another second has passed. True when much is left and too little of it was taken. */
   tick(): boolean {
     this.#seconds++;
     if (this.#seconds % paceSeconds > 0) return false;

@@ -5,8 +5,8 @@ import { usdFromMicros, type Pico } from "../../platform/money.ts";
 import { some } from "./doubtful-models.ts";
 
 /**
- * Prices that no vendor takes, as they come about when another program's list, which counts by the token, is pasted. The
- * operator may mean them, so they are told and not refused. Free models are meant: nobody writes a zero by accident.
+ * Prices that no vendor charges, such as those pasted from another program's list, which counts by the token. The operator
+ * may mean them, so they are reported and not refused. A price of zero is meant: nobody writes it by accident.
  */
 export const doubtfulPrices = (config: Config): string[] => [
   ...perToken(config),

@@ -64,7 +64,10 @@ export async function naming<Opened>(name: string, open: () => Promise<Opened>):
   }
 }
 
-/** Callers who wait in vain are told that the store was busy. Whoever opens it can mend the cause, so they are told that. */
+/**
+ * Callers whose wait is too long hear that the store was busy. Whoever opens it can fix the cause, and so is told what it
+ * is.
+ */
 function whyNot(error: unknown): string {
   const { cause = error } = error instanceof NotWritten ? error : {};
   if (!isUnreached(cause)) return messageOf(cause);

@@ -46,7 +46,7 @@ interface Parts {
 }
 
 const askAgainMs = 1_000;
-/** A third of the time after which a silent node is taken for gone, and a little. */
+/** A little more than a third of the time after which a silent node counts as gone. */
 const joinEveryMs = 5_000;
 /** What cannot be returned of a rate is remembered, up to a bound: beyond it rates forget within a minute. */
 const owedMax = 10_000;

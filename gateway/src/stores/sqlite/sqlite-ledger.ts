@@ -83,7 +83,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
     grantDay: standings.grantDay,
     checkApproval: approvals.check,
   });
-  /** The run that owns new calls; calls of earlier runs are nobody's. */
+  /** The run that owns new calls; nobody owns the calls of earlier runs. */
   let runId: bigint | undefined;
 
   const hold = (request: HoldRequest): HoldResult => {
@@ -128,7 +128,7 @@ export function createSqliteLedger(parts: Parts): Ledger {
   const settle = (settlement: Settlement): Resolved => end(settlement, "settled");
 
   const release = (ending: Release): Resolved => {
-    // A hold that never came about needs no release. Whoever is in doubt about it may ask for one.
+    // A hold that was never made needs no release. Whoever is in doubt about it may ask for one.
     if (!openCalls.has(ending.callId) && !journal.knows(ending.callId)) return neverHeld;
     const { state, ...evidence } = ending.outcome === "unknown" ? progressOf(ending.callId) : nothingUsed;
     const resolved = end({ ...evidence, ...ending }, state);

@@ -27,7 +27,7 @@ export interface Citation {
 interface Researcher {
   /** The question in this vendor's words. Throws Inexpressible for what it cannot be told. */
   readonly write: (body: ResearchBody) => JsonObject;
-  /** Undefined when the vendor's answer is none: it failed, or says nothing. */
+  /** Undefined when the vendor did not answer the question: it failed, or says nothing. */
   readonly read: (json: JsonObject) => Found | undefined;
 }
 
@@ -42,7 +42,7 @@ interface Found {
 export function researchExchange(vendor: Researcher): Exchange {
   const bodyOf = (dispatch: Dispatch): ResearchBody => dispatch.input.body as ResearchBody;
   const foundIn = (json: unknown): Found | undefined => (isJsonObject(json) ? vendor.read(json) : undefined);
-  // Links without an answer are none either, whatever they cost the operator.
+  // Links alone are no answer either, whatever they cost the operator.
   const hiddenFailure = (json: unknown): HiddenFailure | undefined =>
     foundIn(json) ? undefined : (hiddenFailureIn(json, () => false) ?? "malformed");
   return {

@@ -36,7 +36,8 @@ type Limits = ExchangeParts["limits"] & PoolLimits;
 
 export const usualLimits: Limits = {
   answerBytesMax: 64 * 1024 * 1024,
-  // Whoever is there answers within a second, from anywhere; who is not may keep the system trying for two minutes.
+  // A server that is there answers within a second, from anywhere; for one that is not, the system may go on trying for two
+  // minutes.
   connectTimeoutMs: 5_000,
   // Models that think say nothing for minutes, and some vendors send blank lines until a whole answer is ready.
   silenceTimeoutMs: 5 * 60_000,
@@ -44,7 +45,8 @@ export const usualLimits: Limits = {
   // A model that thinks for longer has begun all the same, and its caller is told so.
   openingWaitMs: 2_000,
   pauseTimeoutMs: 15 * 60_000,
-  // Whoever goes on speaking is heard: half of an answer is paid for, and helps nobody. This is for one without an end.
+  // An upstream that keeps sending is listened to: half an answer is paid for, and helps nobody. This bound is for one that
+  // never ends.
   streamTimeoutMs: 2 * 60 * 60_000,
   connectionsMax: 20_000,
   idleMaxPerOrigin: 256,

@@ -44,7 +44,7 @@ export interface StreamParts {
   readonly deadlines: Deadlines;
   /** Whether nobody is waited for any more, because the gateway stops. */
   readonly hasGivenUp: () => boolean;
-  /** The answer is whole, and the connection is nobody's any more. */
+  /** The answer is complete, and the connection is free. */
   readonly release: (connection: Connection, answer: ResponseReader) => void;
 }
 
@@ -116,7 +116,7 @@ export class ReceivedStream implements HttpStream, ConnectionUser, Waiting {
 
   onReady(): void {}
 
-  /** The upstream has fallen silent; or the reader has, which gets no more, and is told so. */
+  /** The upstream has fallen silent, or the reader has; then the reader gets no more, and is told. */
   onMissed(): void {
     if (this.#isPaused) this.leave();
     else this.#breakOff();

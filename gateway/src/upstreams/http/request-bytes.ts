@@ -5,7 +5,7 @@ export interface OutgoingRequest {
   /** What every address of the other side ends in, beside what this one asks for itself. */
   readonly query?: string | undefined;
   readonly method: "GET" | "POST";
-  /** Whoever sends the same headers again and again does well to keep the object, by which their text is remembered. */
+  /** Send the same object again for the same headers: their text is remembered by it. */
   readonly headers: Readonly<Record<string, string>>;
   /** The name of this request, where the other side is to know it. */
   readonly requestId?: string;

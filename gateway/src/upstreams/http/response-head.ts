@@ -12,7 +12,7 @@ export interface ResponseHead {
   readonly keepAliveSeconds: number | undefined;
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
-  /** As the header of that name says it, or where there is none, another that a 429 tells the same by. */
+  /** From the header of that name or, where there is none, from another in which a 429 says the same. */
   readonly retryAfter: string | undefined;
   /** Told beside Retry-After only. */
   readonly date: string | undefined;
@@ -40,7 +40,7 @@ export function readResponseHead(text: string): ResponseHead | undefined {
     const line = at;
     at = end + 2;
     const name = nameAt(text, line, colon);
-    // Most headers are nobody's business.
+    // Nobody needs most headers.
     if (name === undefined) continue;
     const value = text.slice(colon + 1, end).trim();
     switch (name) {

@@ -52,7 +52,7 @@ export function createAnswerMemory(monotonicMs: () => number): AnswerMemory {
       remembered.set(request, entry);
       try {
         const answered = await entry.answer;
-        // What stood against it may be gone when it is asked for again.
+        // Whatever spoke against it may be gone when it is asked for again.
         if (leftNothing(answered)) {
           forget(request);
           return answered;

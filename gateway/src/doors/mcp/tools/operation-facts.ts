@@ -34,7 +34,7 @@ export function outputSchema({ response }: Operation): JsonObject | undefined {
   return answer["type"] === "object" ? answer : inResult(answer);
 }
 
-/** A result is an object, so an answer that is none comes inside of one: as JSON or, as streams of events do, as text. */
+/** A result has to be an object, so any other answer comes inside of one: as JSON or, like streams of events, as text. */
 const inResult = (answer: JsonObject): JsonObject => ({
   type: "object",
   properties: {

@@ -60,6 +60,9 @@ export function leftNothing(answer: ToolAnswer): boolean {
   return (results.length > 0 ? results : [told]).every(isRefusal);
 }
 
-/** A failure was begun, and whoever is told so once must not begin it again; a person who said no is not asked again. */
+/**
+ * A failure is none: it had begun, and must not begin again for the same request. Nor is a no to an approval: that person is
+ * not asked again.
+ */
 const isRefusal = ({ status = "refused", error }: Partial<UseResult>): boolean =>
   status === "refused" && error?.charged === "no" && !error.code.startsWith("approval_");

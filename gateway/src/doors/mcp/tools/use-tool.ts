@@ -58,9 +58,9 @@ export async function useOperation(
 }
 
 /**
- * Who repeats an approved call, because its answer was lost, hears of the call that was made, whatever stands against this
- * one: told only that nothing was charged, an agent would ask its person again and buy it twice. One that brought no
- * idempotency key hears nothing of the one that we made.
+ * A repeated approved call, whose first answer was lost, is answered with the call that was made, whatever this one is
+ * refused for: told only that nothing was charged, an agent would ask its person again and buy it twice. An agent that
+ * brought no idempotency key does not hear of the one that we made.
  */
 async function tellFirstUse(
   given: UseArguments,

@@ -7,7 +7,7 @@ import type { ApprovalItemRow } from "./hold-rows.ts";
 export interface ApprovalFacts extends Pick<HoldFacts, "checkApproval"> {
   /** Gives the call an item of an approval that was checked; says which. */
   readonly useApproval: (approvalId: string, digest: Uint8Array, callId: string) => number;
-  /** What the call has of an approval is nobody's from now on. */
+  /** Frees the item of an approval that the call has used. */
   readonly freeApproval: (approvalId: string, callId: string) => void;
 }
 

@@ -35,7 +35,7 @@ export interface CommandQueue {
 }
 
 const retryMs = 20;
-/** After a locked account was waited for in vain, batches skip locked accounts for this long. */
+/** After waiting for a locked account without success, batches skip locked accounts for this long. */
 const hastyMs = 5_000;
 /** How often callers whose patience has ended are looked for. */
 const lateEveryMs = 250;

@@ -160,7 +160,7 @@ export function decideCommands(
 
   const release = (ending: Release): Resolved => {
     const call = facts.calls.get(ending.callId);
-    // A hold that never came about needs no release. Whoever is in doubt about it may ask for one.
+    // A hold that was never made needs no release. Whoever is in doubt about it may ask for one.
     if (!call) return neverHeld;
     const { state, ...evidence } = ending.outcome === "unknown" ? evidenceOf(call) : nothingUsed;
     const resolved = end({ ...evidence, ...ending }, state);

@@ -19,7 +19,7 @@ export type Locking = "wait" | "wait briefly" | "skip";
 /** Longer than the batches of all nodes usually take, and short enough for whoever comes next. */
 const briefLockMs = 200;
 
-/** A call that was not there came about while the batch was read, so the whole batch is to be read again. */
+/** A call that was not there appeared while the batch was read, so the whole batch has to be read again. */
 export class CameLater extends Error {}
 
 /** The run under which calls are held has been ended by another process, which took this one for dead. */

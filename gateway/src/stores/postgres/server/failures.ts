@@ -55,7 +55,7 @@ export function isConnectionLost(error: unknown): boolean {
   return state === "" && code.startsWith("ERR_POSTGRES_") && !ourMistakes.has(code) && !keptOut.has(code);
 }
 
-/** Whether not even a connection came about: the server is not there, or not where it was looked for. */
+/** Whether not even a connection was made: the server is not there, or not at this address. */
 export const isUnreached = (error: unknown): boolean =>
   error instanceof NoConnection || unreached.has(codeOf(error));
 

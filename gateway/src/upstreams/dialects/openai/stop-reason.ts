@@ -28,7 +28,7 @@ export function readStopReason(
   }
 }
 
-/** A word that is none of OpenAI's, nor of those who say the same in their own: taken for the end, but told. */
+/** A word that is neither OpenAI's nor known from others who have their own for the same: treated as the end, but reported. */
 export const oddFinish = (finish: unknown): string | undefined =>
   typeof finish === "string" && !known.has(finish) ? finish : undefined;
 

@@ -124,7 +124,7 @@ export const accountUpdate = defineCommand({
   },
 });
 
-/** The account, or the sentence that there is none of that id. */
+/** The account; fails with a sentence where there is none with that id. */
 export function knownAccount(accountId: string, account: Account | undefined): Account {
   if (!account) throw new CommandFailed(`There is no account ${accountId}.`);
   return account;

@@ -187,7 +187,7 @@ const expired = (keyId: string, atMs: number): string =>
   `Key ${keyId} expired at ${isoTime(atMs)}, and a new secret would not work either. Give it time first: ` +
   `tollgate key update ${keyId} --expires DATE, or --no-expiry.`;
 
-/** Whoever rotates a secret that leaked must know that clients which signed in with it need it no more. */
+/** Whoever rotates a leaked secret must know that clients that signed in with it no longer need it. */
 async function remarkOnClients({ id, accountId }: Key, store: Store, nowMs: number): Promise<string> {
   const grants = await store.grants.list(accountId);
   const live = grants.filter((grant) => grant.keyId === id && lifeOfGrant(grant, nowMs) === "active");
