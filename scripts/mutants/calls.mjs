@@ -188,7 +188,7 @@ export const mutants = [
   {
     name: "what a stream has delivered is not noted",
     file: "gateway/src/call/steps/stream-answer.ts",
-    find: "    if (this.#hasPassed) this.#noteProgress();\n",
+    find: "    if (this.#hasPassedSinceBeat) this.#noteProgress();\n",
     replace: "",
     tests: ["test/crashes/failpoints.test.ts"],
   },

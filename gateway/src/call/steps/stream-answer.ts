@@ -13,15 +13,15 @@ import type { BookedCall } from "../priced-call.ts";
 import { settleStream } from "./settle.ts";
 import type { Share } from "../limits/share.ts";
 
-/** Should the process die in the middle, the stream costs what it had delivered by then, give or take this time. */
+/** How often a stream is noted: should the process die, the stream costs what it had delivered by then, give or take this. */
 const beatMs = 2_000;
-/** A fast stream is noted sooner: no more than this, about a thousand tokens, is delivered without a note. */
+/** A fast stream is noted sooner: at most this much, about a thousand tokens, is delivered without a note. */
 const unnotedBytesMax = 4_000;
-/** A stream that has said a lot is noted again when it has grown by this share, so that the fastest writes few notes. */
+/** A long stream is noted again once it has grown by this share, so that the fastest ones do not write too many notes. */
 const unnotedShareMax = 1 / 8;
 /** Proxies and clients give up on silence; within ten seconds a ping says that somebody is still there. */
 const silentBeatsMax = 3;
-/** A vendor that is kept waiting this long may give up, and its end is seen only once the caller reads on. */
+/** A vendor that is kept waiting this long may give up, and we see that only once the caller reads on. */
 const stallMs = 1_000;
 
 /**
@@ -52,7 +52,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting, SeenStream {
   readonly #attempted: AttemptedStream;
   readonly #share: Share;
   readonly #gate: Gate;
-  /** Says that the call is not running any more. */
+  /** Call it when the call no longer runs. */
   readonly #done: () => void;
   readonly #resolveEnded: () => void;
   readonly #upstreamEnded = Promise.withResolvers<void>();
@@ -60,14 +60,17 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting, SeenStream {
   readonly #over = Promise.withResolvers<void>();
   #caller: Reader | undefined;
   #hasStarted = false;
-  #ending: Promise<string> | undefined;
-  #beat: Deadline | undefined;
-  #hasPassed = false;
-  /** The next note is made once this much is delivered: the first piece is noted at once. */
-  #noteFrom = 1;
+  /** The caller has yet to take what was sent, and the upstream is kept waiting. */
   #isBehind = false;
+  #ending: Promise<string> | undefined;
+
+  /** Comes again and again until the end. */
+  #beat: Deadline | undefined;
+  #hasPassedSinceBeat = false;
   #silentBeats = 0;
-  #isTold = false;
+  #hasToldAttempts = false;
+  /** The next note is made once this many bytes are delivered: the first piece is noted at once. */
+  #noteFrom = 1;
 
   constructor(booked: BookedCall, attempted: AttemptedStream, share: Share, gate: Gate) {
     this.#booked = booked;
@@ -82,7 +85,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting, SeenStream {
   }
 
   async write(reader: Reader): Promise<void> {
-    // The stream is already read to its end without anybody to pass it on to.
+    // The caller has left already, and the stream is read to its end without one.
     if (this.callerLeft) return;
     try {
       this.#caller = reader;
@@ -105,7 +108,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting, SeenStream {
   }
 
   onPiece(piece: Uint8Array): void {
-    this.#hasPassed = true;
+    this.#hasPassedSinceBeat = true;
     const behind = this.#send(piece);
     if (behind) this.#waitFor(behind);
     if (this.relay.delivered >= this.#noteFrom) this.#noteProgress();
@@ -117,23 +120,22 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting, SeenStream {
     this.#over.resolve();
   }
 
-  cancel(): void {
-    this.#goOnWithoutCaller();
+  /** The beat. What is done here would cost more than passing a piece, so it is not done with every piece. */
+  onMissed(): void {
+    if (!this.#beat) return;
+    this.#gate.deadlines.move(this.#beat, beatMs);
+    if (this.#hasPassedSinceBeat) this.#noteProgress();
+    if (!this.#hasToldAttempts) this.#tellAttempts();
+    this.#silentBeats = this.#hasPassedSinceBeat || this.#isBehind ? 0 : this.#silentBeats + 1;
+    this.#hasPassedSinceBeat = false;
+    if (this.#silentBeats < silentBeatsMax) return;
+    this.#silentBeats = 0;
+    const { ping } = this.#words();
+    if (ping !== "") this.#send(ping)?.catch(noop);
   }
 
-  #goOnWithoutCaller(): void {
-    if (this.callerLeft) return;
-    this.callerLeft = true;
-    this.leftEarly = !this.relay.read().complete;
-    this.#caller = undefined;
-    this.#over.resolve();
-    // Its end is being booked already: nothing is left to read or to note.
-    if (this.#ending) return;
-    this.relay.pause();
-    // What the caller has had, and what is read on for its bill, is owed whenever the process ends.
-    this.#beat ??= this.#gate.deadlines.set(beatMs, this);
-    this.#noteProgress();
-    this.#finishWithoutCaller().catch(noop);
+  cancel(): void {
+    this.#goOnWithoutCaller();
   }
 
   #start(): void {
@@ -142,7 +144,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting, SeenStream {
     this.relay.start(this);
   }
 
-  /** Nothing goes to a caller who has left; one to whom nothing can be sent has left just now. */
+  /** Sends nothing to a caller who has left. Where sending fails, the caller has left just now. */
   #send(piece: Uint8Array | string): Promise<unknown> | undefined {
     try {
       return this.#caller?.send(piece);
@@ -167,20 +169,6 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting, SeenStream {
       .catch(() => this.#goOnWithoutCaller());
   }
 
-  /** The pace is looked at every few seconds, because to look at every piece would cost more than to pass it. */
-  onMissed(): void {
-    if (!this.#beat) return;
-    this.#gate.deadlines.move(this.#beat, beatMs);
-    if (this.#hasPassed) this.#noteProgress();
-    if (!this.#isTold) this.#tellAttempts();
-    this.#silentBeats = this.#hasPassed || this.#isBehind ? 0 : this.#silentBeats + 1;
-    this.#hasPassed = false;
-    if (this.#silentBeats < silentBeatsMax) return;
-    this.#silentBeats = 0;
-    const { ping } = this.#words();
-    if (ping !== "") this.#send(ping)?.catch(noop);
-  }
-
   #noteProgress(): void {
     const { delivered: bytes } = this.relay;
     this.#noteFrom = bytes + Math.max(unnotedBytesMax, bytes * unnotedShareMax);
@@ -188,18 +176,33 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting, SeenStream {
     if (delivered) this.#gate.ledger.noteProgress(this.#booked.call.id, delivered);
   }
 
-  /** A stream that is over in a moment is asked about when it has ended; this one may last. */
+  /** Only for a stream that lasts: what was tried for a short one is told with its end. */
   #tellAttempts(): void {
-    this.#isTold = true;
+    this.#hasToldAttempts = true;
     this.#gate.openAttempts.set(this.#booked.call.id, this.#attempted.attempts);
   }
 
-  #stopLooking(): void {
+  #endBeat(): void {
     if (this.#beat) this.#gate.deadlines.end(this.#beat);
     this.#beat = undefined;
   }
 
-  /** Whatever goes wrong on the way, the end is booked. */
+  #goOnWithoutCaller(): void {
+    if (this.callerLeft) return;
+    this.callerLeft = true;
+    this.leftEarly = !this.relay.read().complete;
+    this.#caller = undefined;
+    this.#over.resolve();
+    // Its end is being booked already: nothing is left to read or to note.
+    if (this.#ending) return;
+    this.relay.pause();
+    // What the caller has had, and what is read on for its bill, is owed even if the process dies.
+    this.#beat ??= this.#gate.deadlines.set(beatMs, this);
+    this.#noteProgress();
+    this.#finishWithoutCaller().catch(noop);
+  }
+
+  /** Whatever goes wrong, the end is booked. */
   async #finishWithoutCaller(): Promise<void> {
     try {
       await this.#readOnOrLeave();
@@ -221,7 +224,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting, SeenStream {
       if (readsOn) this.relay.resume();
       else this.relay.leave();
       this.#start();
-      // The slot is the caller's, and the caller has left it; reading on is our own affair, up to a bound.
+      // The slot is the caller's, who has left; up to a bound we read on without it.
       if (endDrain || !readsOn) this.#freeSlot().catch(noop);
       await this.#upstreamEnded.promise;
     } finally {
@@ -229,7 +232,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting, SeenStream {
     }
   }
 
-  /** Should it fail, the end of the call returns the slot once more. */
+  /** If it fails, the end of the call gives the slot back again. */
   async #freeSlot(): Promise<void> {
     try {
       await this.#share.freeSlot();
@@ -245,7 +248,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting, SeenStream {
 
   async #book(): Promise<string> {
     const { call } = this.#booked;
-    this.#stopLooking();
+    this.#endBeat();
     const { bug } = this.relay;
     if (bug) this.#logError("a stream could not be read", bug.error);
     try {
@@ -270,7 +273,7 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting, SeenStream {
       this.#logError("a stream could not be settled", error);
       return "";
     } finally {
-      if (this.#isTold) this.#gate.openAttempts.delete(call.id);
+      if (this.#hasToldAttempts) this.#gate.openAttempts.delete(call.id);
       this.#done();
       this.#resolveEnded();
       judgeUpstream(this.#attempted, this, this.#gate);

@@ -1,5 +1,6 @@
 import type { Socket } from "bun";
-import { HttpConnection, type ConnectionHost } from "./http-connection.ts";
+import type { ConnectionHost } from "./connection-host.ts";
+import { HttpConnection } from "./http-connection.ts";
 import { UnreadRoom } from "./unread-room.ts";
 
 interface Patience {

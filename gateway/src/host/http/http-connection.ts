@@ -1,9 +1,10 @@
 import { partOf } from "../../platform/buffer-part.ts";
-import { passedBytesMax, type Fault, type HttpRequest } from "../../platform/http-request.ts";
+import { passedBytesMax, type Fault } from "../../platform/http-request.ts";
 import type { PacedBody, Reader } from "../../platform/paced-body.ts";
 import type { Peer } from "../../platform/peer.ts";
 import { isPaced, type Reply } from "../../platform/reply.ts";
 import { ArrivedRequest } from "./arrived-request.ts";
+import type { ConnectionHost } from "./connection-host.ts";
 import { headEndIn, notHttp } from "./head-end.ts";
 import { readPage } from "./page-body.ts";
 import type { PeerSocket } from "./peer-socket.ts";
@@ -12,25 +13,6 @@ import { RequestBody } from "./request-body.ts";
 import { faultyHead, readRequestHead, type RequestHead } from "./request-head.ts";
 import { SocketWriter } from "./socket-writer.ts";
 import type { Unread } from "./unread-room.ts";
-
-/** Whoever owns the connections and answers their requests. */
-export interface ConnectionHost {
-  readonly answer: (request: HttpRequest, peer: Peer) => Promise<Reply | Response>;
-  /** For the next request, or for a peer that does not read its answer. A call that waits for its upstream is not idle. */
-  readonly idleSeconds: number;
-  /** For a peer that does not read its stream. */
-  readonly stalledSeconds: number;
-  /** The `date` header, as a line. */
-  readonly dateLine: string;
-  readonly isStopping: boolean;
-  openRequests: number;
-  /** The peer is further behind with its answer than before. */
-  readonly onBehind: (connection: HttpConnection) => void;
-  readonly onGone: (connection: HttpConnection) => void;
-  readonly newId: () => string;
-  /** Hears of an unexpected error, and of the request id that its caller was told, where an answer could still tell one. */
-  readonly onBug: (error: unknown, requestId?: string) => void;
-}
 
 /** As many bytes that nobody has asked for yet are kept; the rest has to wait at the other side. */
 const aheadBytesMax = 256 * 1024;

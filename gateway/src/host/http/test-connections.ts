@@ -5,7 +5,8 @@ import { connect } from "node:net";
 import { until } from "../../../../test/support/until.ts";
 import type { Reply } from "../../platform/reply.ts";
 import { createListen, type Listening } from "../listen.ts";
-import { HttpConnection, type ConnectionHost } from "./http-connection.ts";
+import type { ConnectionHost } from "./connection-host.ts";
+import { HttpConnection } from "./http-connection.ts";
 import type { PeerSocket } from "./peer-socket.ts";
 
 export const reply = (body: Reply["body"], more: Partial<Reply> = {}): Reply => ({
