@@ -2,18 +2,17 @@
 
 import type { Addresses } from "../../config/addresses.ts";
 import type { McpConfig } from "../../config/mcp-config.ts";
-import type { GrantScope, SpendPolicy } from "../../grants/grants.ts";
+import type { GrantScope } from "../../grants/grants.ts";
 import { isLoopback } from "../../grants/redirect-policy.ts";
 import type { Key } from "../../keys/keys.ts";
 import type { Secrets } from "../../keys/secrets.ts";
 import type { Store } from "../../store/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
-import { amountMicrosMax, microsFromUsd, usdFromMicros, type Micros } from "../../platform/money.ts";
-import { dayMs } from "../../platform/utc-day.ts";
 import { html } from "../pages/html.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import type { Provider } from "./authorization-server.ts";
+import { daysOffered, proposedFields, readFields, readPolicy } from "./consent-form.ts";
 import { askForKey, readForm, signIn, signOut, type PageRequest, type FormParts } from "../people/form.ts";
 import { grantIdOf, letIn } from "./let-in.ts";
 import { nodePair, type NodePair } from "./node-exchange.ts";
@@ -53,7 +52,11 @@ export async function answerConsent(asked: PageRequest, parts: ConsentParts): Pr
   };
   if (asked.request.method !== "POST") {
     if (!person.key) return askForKey(asked, person, about, parts);
-    return show({ asked, person, key: person.key, waiting }, proposed(waiting, parts.config()), parts);
+    return show(
+      { asked, person, key: person.key, waiting },
+      proposedFields(parts.config(), waiting.asksToSpend),
+      parts,
+    );
   }
 
   const form = await readForm(asked, person, parts);
@@ -95,17 +98,6 @@ async function findWaiting(asked: PageRequest, parts: ConsentParts): Promise<Wai
   };
 }
 
-const proposed = ({ asksToSpend }: Waiting, config: McpConfig): ConsentFields => ({
-  spend: asksToSpend,
-  perCallUsd: usdFromMicros(config.autoApproveMicros),
-  perDayUsd: usdFromMicros(config.grantPerDayMicros),
-  days: String(config.grantDays),
-});
-
-/** The operator's own number stands among the usual ones. */
-const daysOffered = ({ grantDays }: McpConfig): readonly string[] =>
-  [...new Set([1, 7, 30, 90, 365, grantDays])].toSorted((one, other) => one - other).map(String);
-
 /** Somebody who signed in, and whom they are asked about. */
 interface ConsentVisit {
   readonly asked: PageRequest;
@@ -143,14 +135,9 @@ function knownAs(clientId: string, config: McpConfig): string | undefined {
 
 async function allow(visit: ConsentVisit, form: URLSearchParams, parts: ConsentParts): Promise<Response> {
   const { key, waiting } = visit;
-  const fields: ConsentFields = {
-    spend: form.get("spend") === "yes",
-    perCallUsd: form.get("per_call_usd") ?? "",
-    perDayUsd: form.get("per_day_usd") ?? "",
-    days: form.get("days") ?? "",
-  };
+  const fields = readFields(form);
   const spends = waiting.asksToSpend && fields.spend;
-  const spendPolicy = readPolicy(fields, spends, parts);
+  const spendPolicy = readPolicy(fields, spends, parts.config(), parts.clock.wallMs());
   if ("sentence" in spendPolicy) return show(visit, fields, parts, spendPolicy);
   const scopes: readonly GrantScope[] = spends ? ["tools:read", "tools:spend"] : ["tools:read"];
   const grantId = await letIn({ ...waiting, key, scopes, spendPolicy }, parts);
@@ -164,41 +151,6 @@ async function deny(waiting: Waiting, parts: ConsentParts): Promise<Response> {
   await parts.store.grants.revoke(grantIdOf(waiting.interactionId, parts.secrets), parts.clock.wallMs());
   return finish(waiting, { error: "access_denied", error_description: "the person said no" }, parts);
 }
-
-/** What was written in the form, or a sentence about what cannot be used. */
-function readPolicy(
-  fields: ConsentFields,
-  spends: boolean,
-  { config, clock }: ConsentParts,
-): SpendPolicy | ConsentProblem {
-  if (!daysOffered(config()).includes(fields.days))
-    return { field: "days", sentence: "Choose until when the client may use your account." };
-  const expiresAtMs = clock.wallMs() + Number(fields.days) * dayMs;
-  if (!spends) return { perCallMicros: 0n, perDayMicros: 0n, expiresAtMs };
-  const perCallMicros = readUsd(fields.perCallUsd);
-  const perDayMicros = readUsd(fields.perDayUsd);
-  if (perCallMicros === undefined) {
-    const sentence = "The amount for one call is not an amount in USD, such as 0.50.";
-    return { field: "per_call_usd", sentence };
-  }
-  if (perDayMicros === undefined) {
-    const sentence = "The amount for one day is not an amount in USD, such as 5.";
-    return { field: "per_day_usd", sentence };
-  }
-  if (perCallMicros > amountMicrosMax) return tooMuch("per_call_usd", "one call");
-  if (perDayMicros > amountMicrosMax) return tooMuch("per_day_usd", "one day");
-  return { perCallMicros, perDayMicros, expiresAtMs };
-}
-
-function readUsd(written: string): Micros | undefined {
-  const micros = microsFromUsd(written.trim());
-  return micros === undefined || micros < 0n ? undefined : micros;
-}
-
-const tooMuch = (field: ConsentProblem["field"], span: string): ConsentProblem => ({
-  field,
-  sentence: `The amount for ${span} can be ${usdFromMicros(amountMicrosMax)} USD at most.`,
-});
 
 async function finish(
   { pair, clientName }: Waiting,
