@@ -26,7 +26,8 @@ const metrics = {
   tollgate_task_polls_total: "Questions about tasks, by upstream and what it said.",
   tollgate_ledger_commits_total: "Transactions committed by the ledger.",
   tollgate_ledger_writes_total: "Ledger operations inside those transactions.",
-  tollgate_limits_outages_total: "Times that Redis did not answer, and this node began to limit by itself.",
+  tollgate_limits_outages_total:
+    "Times that Redis did not answer or refused, and this node began to limit by itself.",
   tollgate_limits_alone: "1 while this node limits by itself because Redis does not answer or refuses.",
   tollgate_calls_in_flight: "Calls being served now.",
   tollgate_agent_tools_total: "Tools used through the agent door, by tool.",
