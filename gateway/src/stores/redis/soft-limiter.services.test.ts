@@ -161,21 +161,21 @@ describe("when Redis has lost the list of nodes, or its clock was put forward", 
     "nor does who says first that it is there, before the others have: %s",
     async (accident) => {
       const prefix = newPrefix();
-      const [earlier, later] = [Bun.randomUUIDv7(), Bun.randomUUIDv7()];
+      const earlier = Bun.randomUUIDv7();
       const one = await openNode(prefix, undefined, earlier);
+      // Every five seconds each says that it is there, so the other does so much later.
       await Bun.sleep(2_500);
-      const two = await openNode(prefix, undefined, later);
+      const two = await openNode(prefix);
       for (const [at, node] of [one, two].entries())
         expect((await node.take([slot(`${at}`)])).kind).toBe("taken");
       const client = new Bun.RedisClient(redis.url);
-      const saidSince = async (ms: number): Promise<string> =>
-        String(await client.send("ZRANGE", [`${prefix}nodes`, `${ms}`, "inf", "BYSCORE"]));
       const beganMs = Date.now();
+      const saidSince = async (): Promise<string> =>
+        String(await client.send("ZRANGE", [`${prefix}nodes`, `${beganMs}`, "inf", "BYSCORE"]));
       await accidents[accident]?.(client, `${prefix}nodes`);
-      await until(async () => (await saidSince(beganMs)) !== "");
-      const [first, others] = (await saidSince(beganMs)).includes(earlier) ? [one, later] : [two, earlier];
+      await until(async () => (await saidSince()) !== "");
+      const first = (await saidSince()).includes(earlier) ? one : two;
       expect((await first.take([slot("x")])).kind).toBe("refused");
-      expect(await saidSince(beganMs)).not.toContain(others);
       client.close();
     },
   );
