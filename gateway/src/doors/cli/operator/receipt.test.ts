@@ -84,5 +84,5 @@ test("with a key, or without data, the gateway is asked, and the data stays clos
 
 test("the help says when it shows whose", async () => {
   const { out } = await terminal.run("receipt", "--help");
-  expect(out.join("\n")).toContain("with a key in TOLLGATE_KEY one of its account's, without one any call's");
+  expect(out.join("\n")).toContain("one of its account's with a key in TOLLGATE_KEY, any without");
 });

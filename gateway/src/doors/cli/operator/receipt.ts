@@ -11,7 +11,7 @@ export const receipt = defineCommand({
   words: ["receipt"],
   operand: "REQUEST_ID",
   summary:
-    "shows what a call held, used and cost, and why; without TOLLGATE_KEY any call's, from the data here",
+    "shows what a call held, used and cost, and why: one of its account's with a key in TOLLGATE_KEY, any without",
   flags: {},
   run: async ({ operand }, parts) => {
     const hasKey = (parts.caller().apiKey ?? "") !== "";
