@@ -1,6 +1,6 @@
 import { accountPage } from "../../config/addresses.ts";
 import type { Receipt } from "../../ledger/receipt.ts";
-import { picoFromUsd, usdFromPico } from "../../platform/money.ts";
+import { lineInWords } from "../../prices/line-in-words.ts";
 import { grouped } from "../pages/counted.ts";
 import { html, type Html } from "../pages/html.ts";
 import type { AccountPage } from "../people/account-layout.ts";
@@ -73,7 +73,7 @@ const sources: Readonly<Record<string, string>> = {
 };
 
 function metered({ usage, prices, ...receipt }: Receipt): Html {
-  const priceOf = new Map(prices.map(({ unit, unit_price_usd: usdEach }) => [unit, usdEach]));
+  const lineOf = new Map(prices.map((line) => [line.unit, lineInWords(line)]));
   const units = Object.entries(usage);
   return html`${
       units.length === 0
@@ -82,11 +82,10 @@ function metered({ usage, prices, ...receipt }: Receipt): Html {
             caption: "What was metered, and its prices",
             columns: ["Unit", "Quantity", "List price", "Value"],
             figures: [1, 2, 3],
-            rows: units.map(([unit, quantity]) => [
-              html`<code>${unit}</code>`,
-              grouped(quantity),
-              ...priceAndValue(unit, quantity, priceOf.get(unit)),
-            ]),
+            rows: units.map(([unit, quantity]) => {
+              const { price, value } = lineOf.get(unit) ?? { price: "none", value: "none" };
+              return [html`<code>${unit}</code>`, grouped(quantity), price, grouped(value)];
+            }),
           })
     }
     <dl class="facts">
@@ -94,16 +93,6 @@ function metered({ usage, prices, ...receipt }: Receipt): Html {
       ${fact("Plan multiplier", html`${receipt.plan_multiplier}`)}
       ${fact("Price version", html`<code>${receipt.price_version}</code>`)}
     </dl>`;
-}
-
-/** Prices of tokens are known by the million, as the price list has them; of one it would be all zeros. */
-function priceAndValue(unit: string, quantity: number, usdEach: string | undefined): readonly string[] {
-  const pico = usdEach === undefined ? undefined : picoFromUsd(usdEach);
-  if (pico === undefined) return ["none", "none"];
-  const price = unit.endsWith("_tokens")
-    ? `${usdFromPico(pico * 1_000_000n)} USD per 1,000,000`
-    : `${usdFromPico(pico)} USD each`;
-  return [price, `${grouped(usdFromPico(pico * BigInt(quantity)))} USD`];
 }
 
 const attempts = ({ attempts: made }: Receipt): Html =>

@@ -1,4 +1,5 @@
 import type { Arguments } from "../../../../../client/src/operation-facts.ts";
+import { lineInWords } from "../../../prices/line-in-words.ts";
 import type { CliParts } from "../cli-parts.ts";
 import {
   CommandFailed,
@@ -53,11 +54,11 @@ export const quote = defineCommand({
       lines: [
         `${kind === "exact" ? "Exactly" : "About"} ${microsAsUsd(usual)}, at most ${microsAsUsd(most)}.`,
         ...table(
-          ["unit", "quantity", "each USD", "cost"],
+          ["unit", "quantity", "list price", "cost"],
           estimate.breakdown.map((line) => [
             line.unit,
             String(line.quantity),
-            line.unit_price_usd,
+            lineInWords(line).price,
             microsAsUsd(line.cost_micros_usd),
           ]),
           "Nothing is counted.",

@@ -33,6 +33,7 @@ test("without a key, beside the data, anybody's receipt is shown, and whose it i
   expect(text).toMatch(new RegExp(`^key +${keyId} \\(ci\\)$`, "m"));
   expect(text).toMatch(/^operation +test\.call \(gpt-x\)$/m);
   expect(text).toMatch(/^charged +0\.048 USD$/m);
+  expect(text).toMatch(/^unit +quantity +list price +value\ncall +48000 +0\.000001 USD each +0\.048 USD$/m);
   expect(await terminal.json("receipt", "call-1")).toMatchObject({
     request_id: "call-1",
     account_id: accountId,

@@ -1,5 +1,6 @@
 import { withAttemptsSoFar } from "../../../self-service/attempts-so-far.ts";
 import { receiptOf, type Receipt } from "../../../ledger/receipt.ts";
+import { lineInWords } from "../../../prices/line-in-words.ts";
 import { microsAsUsd } from "../caller/micros.ts";
 import { withClient } from "../caller/open-client.ts";
 import type { CliParts } from "../cli-parts.ts";
@@ -71,8 +72,11 @@ const receiptLines = (found: Receipt, whose: Readonly<Record<string, string>>): 
   }),
   "",
   ...table(
-    ["unit", "quantity", "each USD"],
-    found.prices.map((price) => [price.unit, String(price.quantity), price.unit_price_usd]),
+    ["unit", "quantity", "list price", "value"],
+    found.prices.map((line) => {
+      const { price, value } = lineInWords(line);
+      return [line.unit, String(line.quantity), price, value];
+    }),
     "Nothing was metered.",
   ),
   "",
