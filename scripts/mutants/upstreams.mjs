@@ -509,7 +509,7 @@ export const mutants = [
   },
   {
     name: "a response that breaks off looks whole to OpenAI's client",
-    file: "gateway/src/upstreams/exchanges/openai-responses.ts",
+    file: "gateway/src/upstreams/exchanges/responses-stream.ts",
     find: 'error: { type: "server_error", ...error },',
     replace: "",
     tests: ["test/models/official-client-failures.test.ts"],
@@ -523,7 +523,7 @@ export const mutants = [
   },
   {
     name: "an item in which nothing was said makes a stream that breaks off cost its input",
-    file: "gateway/src/upstreams/exchanges/openai-responses.ts",
+    file: "gateway/src/upstreams/exchanges/responses-stream.ts",
     find: 'isOutput(event["item"])',
     replace: "true",
     tests: ["test/streams/whole-items.test.ts"],
