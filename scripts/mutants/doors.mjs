@@ -319,14 +319,15 @@ export const mutants = [
   },
   {
     name: "a body unpacks to more than there is room for",
-    file: "gateway/src/doors/wire/read-body.ts",
+    file: "gateway/src/doors/wire/body-pieces.ts",
     find: "{ bytesMax, refuseLarger: unpacksTooLarge }, lodging",
-    replace: "{ bytesMax, refuseLarger: unpacksTooLarge }, { ...lodging, room: new BodyRoom(Infinity) }",
+    replace:
+      "{ bytesMax, refuseLarger: unpacksTooLarge }, { ...lodging, room: new (lodging.room.constructor as typeof BodyRoom)(Infinity) }",
     tests: ["test/bad-inputs/unending-bodies.test.ts"],
   },
   {
     name: "bodies for which nobody has paid fill the memory",
-    file: "gateway/src/doors/wire/read-body.ts",
+    file: "gateway/src/doors/wire/body-pieces.ts",
     find: "bytes > 0 && !room.take(accountId, bytes)",
     replace: "false",
     tests: ["test/bad-inputs/unending-bodies.test.ts"],
@@ -340,7 +341,7 @@ export const mutants = [
   },
   {
     name: "a body that has ended keeps its room",
-    file: "gateway/src/doors/wire/read-body.ts",
+    file: "gateway/src/doors/wire/body-pieces.ts",
     find: "if (!isKept) giveBack();",
     replace: "",
     tests: ["test/bad-inputs/unending-bodies.test.ts"],

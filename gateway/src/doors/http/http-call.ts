@@ -5,7 +5,8 @@ import type { HttpRequest } from "../../platform/http-request.ts";
 import type { Located } from "../../platform/visitor.ts";
 import { forwardedHeaders } from "./forwarded-headers.ts";
 import { presentedKey } from "../wire/presented-key.ts";
-import { letsRestPass, type BodyKeeper, type BodyReader } from "../wire/read-body.ts";
+import type { BodyKeeper } from "../wire/body-pieces.ts";
+import { letsRestPass, type BodyReader } from "../wire/read-body.ts";
 
 interface Arrived {
   readonly id: string;

@@ -1,9 +1,8 @@
-import { createGunzip } from "node:zlib";
-import { toldOfLimit } from "../../limits/hit-limit.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { createDeadlines, type Deadline, type Deadlines, type Waiting } from "../../platform/deadlines.ts";
 import { passedBytesMax, type HttpHeaders, type SentBody } from "../../platform/http-request.ts";
 import { CallRefused, refuse } from "../../platform/refusals.ts";
+import { readPieces, roomlessBytes, takeRoom, tooLarge, unpack, type BodyKeeper } from "./body-pieces.ts";
 import { BodyRoom } from "./body-room.ts";
 
 /** Reads request bodies within limits of size, time and compression. */
@@ -22,12 +21,6 @@ export interface BodyReader {
   readonly keepRoom: (bytes: number, accountId: string) => () => void;
 }
 
-/** Whoever needs a body for longer than it takes to read it. */
-export interface BodyKeeper {
-  /** A body that takes room is here; to be called once, when it is not needed any more. */
-  readonly keep: (giveBack: () => void) => void;
-}
-
 interface Parts {
   readonly timeoutMs: number;
   readonly roomBytes?: number | undefined;
@@ -37,9 +30,6 @@ interface Parts {
 /** JSON by any of the names under which clients send it; curl's own default is one of them. */
 const acceptable =
   /^(application\/([\w.+-]*\+)?json|text\/plain|application\/x-www-form-urlencoded)\s*(;|$)/i;
-
-/** No honest text shrinks further than this. */
-const compressionRatioMax = 100;
 
 /**
  * Whether the rest of a body that is refused is let pass. A connection that closes while its client still sends is broken to
@@ -133,90 +123,3 @@ function whyBroken(error: unknown): Error {
 }
 
 const nobody = "";
-
-/** As much of every body needs no room: a connection keeps it anyway, and what most calls send is far less. */
-const roomlessBytes = 256 * 1024;
-
-interface Lodger {
-  readonly room: BodyRoom;
-  readonly accountId: string;
-  readonly nowMs: () => number;
-}
-
-interface Lodging extends Lodger {
-  readonly keeper: BodyKeeper | undefined;
-}
-
-const readPieces = async ({ body }: SentBody, bytesMax: number, lodging: Lodging): Promise<Uint8Array> =>
-  body ? gather(body, { bytesMax, refuseLarger: tooLarge }, lodging) : new Uint8Array();
-
-/** Piece by piece, as it takes room: a few hundred kilobytes may become many megabytes, and do not say so before. */
-async function unpack(packed: Uint8Array, bodyBytesMax: number, lodging: Lodging): Promise<Uint8Array> {
-  const bytesMax = Math.min(bodyBytesMax, Math.max(packed.byteLength, 1) * compressionRatioMax);
-  const unpacking = createGunzip({ chunkSize: unpackedPieceBytes });
-  unpacking.end(packed);
-  try {
-    return await gather(unpacking, { bytesMax, refuseLarger: unpacksTooLarge }, lodging);
-  } catch (error) {
-    if (error instanceof CallRefused) throw error;
-    return refuse("invalid_parameters", "the body is not valid gzip");
-  }
-}
-
-/** Every piece is a turn of another thread; one of this size needs no room yet. */
-const unpackedPieceBytes = 64 * 1024;
-
-interface Size {
-  readonly bytesMax: number;
-  readonly refuseLarger: (bytesMax: number) => never;
-}
-
-/** Takes room for what has come, not for what was announced: a head without a body must not keep others out. */
-async function gather(
-  source: AsyncIterable<Uint8Array>,
-  { bytesMax, refuseLarger }: Size,
-  lodging: Lodging,
-): Promise<Uint8Array> {
-  const { room, accountId, keeper } = lodging;
-  const pieces: Uint8Array[] = [];
-  let totalBytes = 0;
-  let takenBytes = 0;
-  let isKept = false;
-  const giveBack = (): void => room.giveBack(accountId, takenBytes);
-  try {
-    for await (const piece of source) {
-      totalBytes += piece.byteLength;
-      if (totalBytes > bytesMax) refuseLarger(bytesMax);
-      const neededBytes = Math.max(0, totalBytes - roomlessBytes) - takenBytes;
-      takeRoom(neededBytes, lodging);
-      takenBytes += neededBytes;
-      pieces.push(piece);
-    }
-    const whole = Buffer.concat(pieces);
-    isKept = keeper !== undefined && takenBytes > 0;
-    if (isKept) keeper?.keep(giveBack);
-    return whole;
-  } finally {
-    if (!isKept) giveBack();
-  }
-}
-
-function takeRoom(bytes: number, { room, accountId, nowMs }: Lodger): void {
-  if (bytes > 0 && !room.take(accountId, bytes)) noRoom(room.shareOf(accountId), nowMs());
-}
-
-const tooLarge = (bytesMax: number): never =>
-  refuse("payload_too_large", `The body is larger than ${bytesMax} bytes.`);
-
-const unpacksTooLarge = (bytesMax: number): never =>
-  refuse("payload_too_large", `The body unpacks to more than ${bytesMax} bytes.`);
-
-/** Most bodies have come by then. */
-const roomRetryMs = 1_000;
-
-const noRoom = (shareBytes: number, nowMs: number): never =>
-  refuse(
-    "quota_exceeded",
-    `Too many large bodies of this account are on their way; together they may have ${shareBytes} bytes for now.`,
-    toldOfLimit({ name: "body_bytes", limit: shareBytes, retryInMs: roomRetryMs }, nowMs),
-  );
