@@ -606,6 +606,20 @@ export const mutants = [
     tests: ["test/upstreams/deep-answers.test.ts"],
   },
   {
+    name: "whoever has a model nest the arguments of a call has its stream for nothing",
+    file: "gateway/src/upstreams/dialects/gemini/read-events.ts",
+    find: 'data.includes("functionCall") ? withExactArguments(json, data) : json;',
+    replace: 'data.includes("[[[[") ? undefined : withExactArguments(json, data);',
+    tests: ["test/upstreams/deep-answers.test.ts"],
+  },
+  {
+    name: "a call that nests its arguments counts for nothing where its vendor does not say what it used",
+    file: "gateway/src/upstreams/dialects/gemini/read-events.ts",
+    find: "holdsUnshown(raw) ? [unshown] : []",
+    replace: "[]",
+    tests: ["test/upstreams/deep-answers.test.ts"],
+  },
+  {
     name: "arguments of tools in a string have no bounds",
     file: "gateway/src/upstreams/dialects/openai/tool-calls.ts",
     find: "    if (values !== undefined) {",

@@ -1,7 +1,7 @@
 // What a model calls a tool with comes as JSON from some vendors and is written again for callers of others. Nested without
 // end, it could not be written, and would keep everybody else waiting until that is found out.
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { eventStream, useScriptedVendor } from "../support/scripted-vendor.ts";
 
 const args = `{"a":${"[".repeat(130_000)}${"]".repeat(130_000)}}`;
@@ -85,14 +85,44 @@ test.each([
   },
 );
 
-test("a caller of the same dialect gets such an event as it came, and pays what the stream used", async () => {
-  vendor.answer = () => streamOf(events.openai);
-  const response = await askAt("/v1/chat/completions", "openai", true);
-  const told = await response.clone().text();
-  expect(told).toContain(events.openai[0]);
-  expect(told).toContain("data: [DONE]\n\n");
-  expect(await receiptOf(response)).toMatchObject({ usage: { input_tokens: 5, output_tokens: 7 } });
-});
+/** Models nest a few hundred deep where their callers ask for it, and say with the call what it used. */
+const deepArgs = `{"a":${"[".repeat(600)}${"]".repeat(600)}}`;
+const wholeCalls = {
+  openai: `{"id":"c","choices":[{"index":0,"finish_reason":"tool_calls","delta":{"tool_calls":[{"index":0,"id":"c",
+    "function":{"name":"f","arguments":${deepArgs}}}]}}],"usage":{"prompt_tokens":5,"completion_tokens":7}}`,
+  gemini: answers.gemini.replace(args, deepArgs),
+} as const;
+
+describe.each(["openai", "gemini"] as const)(
+  "a stream of one event in which %s nests arguments",
+  (native) => {
+    const event = wholeCalls[native].replaceAll("\n", " ");
+    const askAlike = (): Promise<Response> => {
+      if (native === "openai") return askAt("/v1/chat/completions", native, true);
+      const contents = [{ role: "user", parts: [{ text: "a" }] }];
+      return gateway.post(account, "/v1beta/models/of-gemini:streamGenerateContent?alt=sse", { contents });
+    };
+
+    test("passes as it came to a caller of the same dialect, and is paid for by each", async () => {
+      vendor.answer = () => streamOf([event]);
+      const alike = await askAlike();
+      expect(await alike.clone().text()).toContain(event);
+      for (const response of [alike, await ask(native, true)]) {
+        expect(await receiptOf(response)).toMatchObject({
+          usage: { input_tokens: 5, output_tokens: 7 },
+          usage_source: "provider",
+        });
+      }
+    });
+
+    test("is paid for by estimate where the vendor does not say what it used", async () => {
+      vendor.answer = () => streamOf([event.replace(/,\s*"usage(Metadata)?":\{[^}]*\}/, "")]);
+      const receipt = await receiptOf(await askAlike());
+      expect(receipt.usage_source).toBe("estimated");
+      expect(receipt.charged_micros_usd).toBeGreaterThan(0);
+    });
+  },
+);
 
 test.each(["openai", "anthropic", "gemini"] as const)(
   "an error nested without end with which a stream of %s begins is the end of that stream, and costs nothing",

@@ -196,3 +196,6 @@ export type ChatEvent =
       /** What it said of the operator's key or credit, which is withheld from the caller. */
       readonly refused?: WithheldRefusal;
     };
+
+/** What a dialect tells of output that no other has words for, and that is not said in letters. */
+export const unshown: ChatEvent = { kind: "media", transcript: "", hasBytes: true };

@@ -28,7 +28,7 @@ export function parseArguments(text: string): unknown {
  * own: there every digit is as the text says. It comes back as it is where nothing was lost.
  */
 export function withExactArguments(json: unknown, text: string): unknown {
-  if (!mayLoseDigits(text)) return json;
+  if (!mayLoseDigits(text) || isTooDeep(text)) return json;
   try {
     return inArguments(json, JSON.parse(text, keepDigits));
   } catch {
@@ -43,6 +43,15 @@ export function withExactArguments(json: unknown, text: string): unknown {
 export const isTooDeep = (text: string): boolean =>
   // What opens so often is as long. Most events of a stream are shorter, and not looked through for it.
   text.length > depthMax && isNestedDeeper(text, depthMax);
+
+/** The arguments of a tool, given as a value, as text; undefined where they are nested like that. */
+export const textOfArguments = (value: unknown): string | undefined =>
+  isWithin(depthMax, value) ? JSON.stringify(value) : undefined;
+
+const isWithin = (depth: number, value: unknown): boolean =>
+  typeof value !== "object" ||
+  value === null ||
+  (depth > 0 && Object.values(value).every((inner) => isWithin(depth - 1, inner)));
 
 const depthMax = 500;
 

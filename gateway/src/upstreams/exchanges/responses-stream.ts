@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { objectIn } from "../answers/answer-text.ts";
 import { saysError } from "../answers/hidden-error.ts";
 import { withheldRefusal } from "../answers/refusal-subject.ts";
-import type { ChatEvent } from "../dialects/chat.ts";
+import { unshown, type ChatEvent } from "../dialects/chat.ts";
 import type { OperatorWords } from "../protocol.ts";
 import type { ShownEnding, StreamRules } from "../streams/frame-passer.ts";
 import { sseText, type SseFrame } from "../streams/sse.ts";
@@ -97,7 +97,7 @@ function createEventReader(words: OperatorWords): (event: JsonObject | undefined
     if (type === "error" || saysError(event)) return [gaveUpBy(event, words)];
     const end = endOf(event);
     if (end !== undefined) return readEnd(end, type, words);
-    if (holdsMedia(event)) return [{ kind: "media", transcript: "", hasBytes: true }];
+    if (holdsMedia(event)) return [unshown];
     if (typeof type !== "string") return [];
     if (type.endsWith(".done")) return readDone(event);
     const isPiece = type.endsWith(".delta") && typeof delta === "string";

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { failureIn, isFilled } from "../exchanges/chat-failure.ts";
 import { eventsOf } from "../dialects/answer-events.ts";
 import type { Dialect, SseEvent, WriteContext } from "../dialects/dialect.ts";
-import { holdsMedia, readAnswerPart } from "../dialects/gemini/read-answer-part.ts";
+import { holdsUnshown, readAnswerPart } from "../dialects/gemini/read-answer-part.ts";
 import type { NativeChat } from "../exchanges/native-chat.ts";
 import { sseText } from "./sse.ts";
 
@@ -68,7 +68,7 @@ function holdsSound({ choices, candidates }: JsonObject): boolean {
   if (isJsonObject(message) && isJsonObject(message["audio"])) return true;
   const { content } = firstOf(candidates);
   const parts: unknown = isJsonObject(content) ? content["parts"] : undefined;
-  return Array.isArray(parts) && parts.some((part) => holdsMedia(part) && !readAnswerPart(part, ""));
+  return Array.isArray(parts) && parts.some((part) => holdsUnshown(part) && !readAnswerPart(part, ""));
 }
 
 function firstOf(list: unknown): JsonObject {

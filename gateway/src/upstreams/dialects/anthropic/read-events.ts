@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import { readAnswerId, readAnswerModel } from "../answer-names.ts";
-import type { ChatEvent } from "../chat.ts";
+import { unshown, type ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
 import { isTooDeep, withExactArguments } from "../exact-json.ts";
 import { createBlockReader } from "./read-blocks.ts";
@@ -52,7 +52,7 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
         ];
       }
       case "content_block_start":
-        if (isTooDeep(event.data)) return [];
+        if (isTooDeep(event.data)) return [unshown];
         return blocks.start(objectOf(withExactArguments(data, event.data)));
       case "content_block_delta":
         return blocks.delta(data);

@@ -3,6 +3,7 @@
 import { isJsonObject } from "../../../platform/json.ts";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ImagePart, ReasoningPart, TextPart, ToolCallPart } from "../chat.ts";
+import { textOfArguments } from "../exact-json.ts";
 import { plainBase64 } from "./media.ts";
 import { readCallSignature, readThoughtSignature } from "./signatures.ts";
 
@@ -12,8 +13,10 @@ export function readAnswerPart(part: unknown, idIfNone: string): AnswerPart | un
   if (!isJsonObject(part)) return undefined;
   const { text, thought, thoughtSignature, inlineData, functionCall } = part;
   const signature = typeof thoughtSignature === "string" ? thoughtSignature : undefined;
-  if (isJsonObject(functionCall))
-    return { ...readCall(functionCall, idIfNone), ...readCallSignature(signature) };
+  if (isJsonObject(functionCall)) {
+    const call = readCall(functionCall, idIfNone);
+    return call && { ...call, ...readCallSignature(signature) };
+  }
   if (isJsonObject(inlineData)) return thought === true ? undefined : readImage(inlineData);
   if (typeof text !== "string") return undefined;
   if (thought === true) {
@@ -26,12 +29,14 @@ export function readAnswerPart(part: unknown, idIfNone: string): AnswerPart | un
   return text === "" ? undefined : { kind: "text", text };
 }
 
-function readCall({ id, name, args }: JsonObject, idIfNone: string): ToolCallPart {
+function readCall({ id, name, args }: JsonObject, idIfNone: string): ToolCallPart | undefined {
+  const text = textOfArguments(isJsonObject(args) ? args : {});
+  if (text === undefined) return undefined;
   return {
     kind: "tool_call",
     id: typeof id === "string" && id !== "" ? id : idIfNone,
     name: typeof name === "string" ? name : "",
-    arguments: JSON.stringify(isJsonObject(args) ? args : {}),
+    arguments: text,
   };
 }
 
@@ -41,10 +46,16 @@ function readImage({ mimeType, data }: JsonObject): ImagePart | undefined {
   return { kind: "image", source: { mimeType, base64: plainBase64(data) } };
 }
 
-/** Whether a part holds what no other dialect shows: sound, or a picture that was only a thought. */
-export function holdsMedia(part: unknown): boolean {
-  const media = isJsonObject(part) ? part["inlineData"] : undefined;
-  return isJsonObject(media) && typeof media["data"] === "string" && media["data"] !== "";
+/**
+ * Whether a part that was passed over holds what no other dialect shows: sound, a picture that was only a thought, or a call
+ * that is nested without end.
+ */
+export function holdsUnshown(part: unknown): boolean {
+  const { inlineData: media, functionCall } = isJsonObject(part) ? part : {};
+  return (
+    isJsonObject(functionCall) ||
+    (isJsonObject(media) && typeof media["data"] === "string" && media["data"] !== "")
+  );
 }
 
 /** Calls without an id get one that no other answer will have, for a caller keeps calls of many answers. */

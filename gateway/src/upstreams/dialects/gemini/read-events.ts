@@ -1,11 +1,11 @@
 import { isJsonObject } from "../../../platform/json.ts";
-import type { ChatEvent } from "../chat.ts";
+import { unshown, type ChatEvent } from "../chat.ts";
 import type { EventReader, SseEvent } from "../dialect.ts";
 import { isErrorTold } from "../dialect-errors.ts";
-import { isTooDeep, withExactArguments } from "../exact-json.ts";
+import { withExactArguments } from "../exact-json.ts";
 import { readStopReason } from "./stop-reason.ts";
 import { joined } from "./join-parts.ts";
-import { holdsMedia, madeUpCallId, readAnswerPart } from "./read-answer-part.ts";
+import { holdsUnshown, madeUpCallId, readAnswerPart } from "./read-answer-part.ts";
 import type { AnswerPart } from "./read-answer-part.ts";
 import { readStreamError } from "./stream-error.ts";
 import { readResponse } from "./response.ts";
@@ -32,7 +32,7 @@ export function createEventReader(): EventReader {
 
   const readPart = (raw: unknown): ChatEvent[] => {
     const part = readAnswerPart(raw, madeUpCallId(id, calls));
-    if (part === undefined) return holdsMedia(raw) ? [{ kind: "media", transcript: "", hasBytes: true }] : [];
+    if (part === undefined) return holdsUnshown(raw) ? [unshown] : [];
     const ended = joined(last, part) === undefined ? endPart() : [];
     if (last === undefined) index++;
     last = part;
@@ -82,8 +82,7 @@ export function createEventReader(): EventReader {
 function parse(data: string): unknown {
   try {
     const json: unknown = JSON.parse(data);
-    if (!data.includes("functionCall")) return json;
-    return isTooDeep(data) ? undefined : withExactArguments(json, data);
+    return data.includes("functionCall") ? withExactArguments(json, data) : json;
   } catch {
     return undefined;
   }

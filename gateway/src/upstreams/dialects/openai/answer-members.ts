@@ -3,6 +3,7 @@
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { ImagePart } from "../chat.ts";
 import { isErrorTold } from "../dialect-errors.ts";
+import { textOfArguments } from "../exact-json.ts";
 import { readContent } from "./content.ts";
 
 /** A text, or the texts of a list of parts, which some vendors answer with. */
@@ -45,11 +46,14 @@ export function callsIn(message: JsonObject): readonly JsonObject[] {
   return [...calls, ...(isJsonObject(old) ? [{ function: old }] : [])].filter(isJsonObject);
 }
 
-/** What is called and with what; a custom tool takes free text. */
-export function readCalled(call: JsonObject): { readonly name: string; readonly text: string } {
+/**
+ * What is called and with what, which is undefined where it is nested without end: some vendors give it as an object. A
+ * custom tool takes free text.
+ */
+export function readCalled(call: JsonObject): { readonly name: string; readonly text: string | undefined } {
   const called = [call["function"], call["custom"]].find(isJsonObject) ?? {};
   const given = called["arguments"] ?? called["input"];
-  return { name: textOf(called["name"]), text: isJsonObject(given) ? JSON.stringify(given) : textOf(given) };
+  return { name: textOf(called["name"]), text: isJsonObject(given) ? textOfArguments(given) : textOf(given) };
 }
 
 /** Routers of other vendors' models tell in a choice that the vendor behind them gave up; undefined when none did. */

@@ -51,5 +51,5 @@ const saying = (kind: "text" | "reasoning", text: string): readonly ChatPart[] =
 function readCall(call: JsonObject, idWhenNone: string): ToolCallPart {
   const { name, text } = readCalled(call);
   const id = textOf(call["id"]) || idWhenNone;
-  return { kind: "tool_call", id, name, arguments: text, ...readSignature(call) };
+  return { kind: "tool_call", id, name, arguments: text ?? "", ...readSignature(call) };
 }

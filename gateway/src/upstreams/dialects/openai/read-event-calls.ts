@@ -1,7 +1,7 @@
 // Calls of tools inside a stream: the first piece of each brings id and name, later ones its arguments.
 
 import type { JsonObject } from "../../../platform/json.ts";
-import type { ChatEvent } from "../chat.ts";
+import { unshown, type ChatEvent } from "../chat.ts";
 import { readCalled, textOf } from "./answer-members.ts";
 import { JsonExtent } from "./json-extent.ts";
 import { madeCallId, readSignature } from "./tool-calls.ts";
@@ -39,9 +39,17 @@ export class CallsReader {
     this.#choice = choice;
   }
 
+  get any(): boolean {
+    return this.#calls.length > 0;
+  }
+
   read(pieces: readonly JsonObject[]): void {
     for (const piece of pieces) {
       const { name, text } = readCalled(piece);
+      if (text === undefined) {
+        this.#choice.tell(unshown);
+        continue;
+      }
       const call = this.#callOf(piece, { name, text });
       if (call.id === "") call.id = textOf(piece["id"]);
       if (call.name === "") call.name = name;
@@ -86,7 +94,10 @@ export class CallsReader {
   }
 }
 
-type Called = ReturnType<typeof readCalled>;
+interface Called {
+  readonly name: string;
+  readonly text: string;
+}
 
 /** A new id with a name is a new call; without ids it is another name, or arguments behind whole ones. */
 function isAnother(known: Call, id: string, { name, text }: Called): boolean {

@@ -75,7 +75,8 @@ export class ChoiceReader implements CallingChoice {
     if (this.#stopped !== undefined) return;
     this.#close();
     this.#calls?.end();
-    const reason = readStopReason(finish, { called: this.#calls !== undefined, refused: this.#refused });
+    const called = this.#calls?.any === true;
+    const reason = readStopReason(finish, { called, refused: this.#refused });
     const odd = oddFinish(finish);
     this.#stopped = odd === undefined ? { reason } : { reason, odd };
   }

@@ -3,7 +3,6 @@ import { readAnswerId, readAnswerModel } from "../answer-names.ts";
 import type { ChatEvent } from "../chat.ts";
 import type { EventReader, SseEvent } from "../dialect.ts";
 import { isErrorTold } from "../dialect-errors.ts";
-import { isTooDeep } from "../exact-json.ts";
 import { choiceError, textOf } from "./answer-members.ts";
 import { ChoiceReader, type ChoosingAnswer } from "./read-event-choice.ts";
 import { readUsage } from "./usage.ts";
@@ -109,9 +108,8 @@ class AnswerReader implements ChoosingAnswer {
   }
 }
 
-/** What is not a chunk says nothing. Some vendors give arguments as an object, which is written again. */
+/** What is not a chunk says nothing. */
 function parsed(data: string): JsonObject {
-  if (isTooDeep(data)) return {};
   try {
     const value: unknown = JSON.parse(data);
     return isJsonObject(value) ? value : {};
