@@ -606,6 +606,13 @@ export const mutants = [
     tests: ["test/upstreams/deep-answers.test.ts"],
   },
   {
+    name: "a call that a vendor nests without end is written again",
+    file: "gateway/src/upstreams/dialects/exact-json.ts",
+    find: "isWithin(depthMax, value) ? JSON.stringify(value)",
+    replace: "value !== undefined ? JSON.stringify(value)",
+    tests: ["test/upstreams/deep-answers.test.ts"],
+  },
+  {
     name: "whoever has a model nest the arguments of a call has its stream for nothing",
     file: "gateway/src/upstreams/dialects/gemini/read-events.ts",
     find: 'data.includes("functionCall") ? withExactArguments(json, data) : json;',

@@ -2,7 +2,7 @@ import { type Exchanged, type HiddenFailure, isSuccessStatus } from "../../opera
 import type { Dispatch } from "../../operation/forwarder.ts";
 import type { ActingFor } from "../../operation/upstream.ts";
 import { exactTextOf, jsonIn, roughTextOf } from "./answer-text.ts";
-import { isTooDeep, withExactArguments } from "../dialects/exact-json.ts";
+import { withExactArguments } from "../dialects/exact-json.ts";
 import type { HttpOutcome } from "../http/http-client.ts";
 import { aboutOurKey, type Exchange, type Protocol, type ToldError } from "../protocol.ts";
 import { isAboutOperator, refusedInWords, refusedOf } from "./refusal-subject.ts";
@@ -37,13 +37,13 @@ export function readOutcome(outcome: HttpOutcome, sent: Sent): Exchanged {
   const exact = exactTextOf(body);
   const text = exact ?? roughTextOf(body);
   if (tellsSecret(text, contentType, sent)) return withheld(status);
-  const translates = exchange.translates?.(dispatch) === true;
-  const json = translates && isTooDeep(text) ? undefined : jsonIn(text);
+  const json = jsonIn(text);
   const refusedOutside = refusedInWords(status, json, protocol);
   if (refusedOutside) return refusedOutside;
 
   const succeeded = isSuccessStatus(status);
   const hiddenFailure = succeeded ? exchange.hiddenFailure?.(json, protocol) : undefined;
+  const translates = exchange.translates?.(dispatch) === true;
   if (hiddenFailure !== undefined) {
     const inside = { failure: hiddenFailure, json, retryAfterSeconds, translates };
     const refusedInside = readHiddenFailure(inside, sent.speech);

@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import { readAnswerId, readAnswerModel } from "../answer-names.ts";
 import type { ChatAnswer, ChatPart } from "../chat.ts";
+import { textOfArguments } from "../exact-json.ts";
 import { CarriedSignature } from "./signed-thoughts.ts";
 import { readStopReason } from "./stop-reason.ts";
-import { readToolInput } from "./tool-input.ts";
 import { readUsage } from "./usage.ts";
 
 export function readAnswer(json: unknown): ChatAnswer {
@@ -35,16 +35,19 @@ function readBlock(block: JsonObject, carried: CarriedSignature): ChatPart[] {
       return carried.thought(stringOr(block["thinking"], ""), stringOr(block["signature"], ""));
     case "redacted_thinking":
       return [{ kind: "reasoning", text: "", redacted: stringOr(block["data"], "") }];
-    case "tool_use":
+    case "tool_use": {
+      const text = textOfArguments(block["input"] ?? {});
+      if (text === undefined) return [];
       return [
         {
           kind: "tool_call",
           id: stringOr(block["id"], ""),
           name: stringOr(block["name"], ""),
-          arguments: readToolInput(block["input"]),
+          arguments: text,
           ...carried.take(),
         },
       ];
+    }
     default:
       return [];
   }

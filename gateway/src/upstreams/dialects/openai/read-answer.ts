@@ -29,7 +29,7 @@ export function readAnswer(json: unknown): ChatAnswer {
 function readChoice(choice: JsonObject, id: string | undefined): ReadChoice {
   const message = isJsonObject(choice["message"]) ? choice["message"] : {};
   const refusal = textOf(message["refusal"]);
-  const calls = callsIn(message).map((call, at) => readCall(call, madeCallId(id, at)));
+  const calls = callsIn(message).flatMap((call, at) => readCall(call, madeCallId(id, at)) ?? []);
   const parts = [
     ...saying("reasoning", thinkingOf(message)),
     ...saying("text", textOf(message["content"]) + refusal),
@@ -48,8 +48,9 @@ interface ReadChoice extends Pick<ChatAnswer, "parts" | "stop"> {
 const saying = (kind: "text" | "reasoning", text: string): readonly ChatPart[] =>
   text === "" ? [] : [{ kind, text }];
 
-function readCall(call: JsonObject, idWhenNone: string): ToolCallPart {
+function readCall(call: JsonObject, idWhenNone: string): ToolCallPart | undefined {
   const { name, text } = readCalled(call);
+  if (text === undefined) return undefined;
   const id = textOf(call["id"]) || idWhenNone;
-  return { kind: "tool_call", id, name, arguments: text ?? "", ...readSignature(call) };
+  return { kind: "tool_call", id, name, arguments: text, ...readSignature(call) };
 }
