@@ -613,6 +613,13 @@ export const mutants = [
     tests: ["test/upstreams/deep-answers.test.ts"],
   },
   {
+    name: "a response that is nested without end costs nothing",
+    file: "gateway/src/upstreams/exchanges/responses-output.ts",
+    find: "for (const item of next) left.push(item);",
+    replace: "for (const item of next) bytes += textBytes(item);",
+    tests: ["test/upstreams/deep-answers.test.ts"],
+  },
+  {
     name: "whoever has a model nest the arguments of a call has its stream for nothing",
     file: "gateway/src/upstreams/dialects/gemini/read-events.ts",
     find: 'data.includes("functionCall") ? withExactArguments(json, data) : json;',

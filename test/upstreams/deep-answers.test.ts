@@ -138,3 +138,34 @@ test.each(["openai", "anthropic", "gemini"] as const)(
     expect(await gateway.balance(account)).toEqual(before);
   },
 );
+
+describe("a response in which a model nests without end", () => {
+  const output = `[{"type":"function_call","name":"f","arguments":"{}","more":${args}},
+    {"type":"message","content":[{"type":"output_text","text":"Hello."}]}]`.replaceAll("\n", " ");
+  const response = (usage: string): string =>
+    `{"id":"resp_1","object":"response","status":"completed","model":"m","output":${output}${usage}}`;
+  const used = ',"usage":{"input_tokens":5,"output_tokens":7}';
+  const whole = (body: string) => () =>
+    new Response(body, { headers: { "content-type": "application/json" } });
+  const done = (body: string): string => `{"type":"response.completed","response":${body}}`;
+  const respond = (stream: boolean): Promise<Response> =>
+    gateway.post(account, "/v1/responses", {
+      model: "of-openai",
+      input: "a",
+      stream,
+      max_output_tokens: 100,
+    });
+
+  test.each([
+    ["whole", false, whole(response(used)), "provider"],
+    ["whole, without figures", false, whole(response("")), "estimated"],
+    ["in a stream", true, () => streamOf([done(response(used))]), "provider"],
+    ["in a stream, without figures", true, () => streamOf([done(response(""))]), "estimated"],
+  ])("passes as it came, and is paid for: %s", async (_how, stream, answer, source) => {
+    vendor.answer = answer;
+    const got = await respond(stream);
+    expect(got.status).toBe(200);
+    expect(await got.clone().text()).toContain(args);
+    expect(await receiptOf(got)).toMatchObject({ usage_source: source });
+  });
+});

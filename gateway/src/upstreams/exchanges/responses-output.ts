@@ -22,13 +22,18 @@ export const isImageCall = (item: unknown): item is JsonObject =>
  * a search found and the tools that there are.
  */
 export function textBytes(value: unknown): number {
-  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + textBytes(item), 0);
-  if (!isJsonObject(value)) return 0;
   let bytes = 0;
-  for (const [name, inner] of Object.entries(value)) {
-    if (foreign.has(name)) continue;
-    if (typeof inner !== "string") bytes += textBytes(inner);
-    else if (written.has(name)) bytes += Buffer.byteLength(inner);
+  // A list, because items may be nested deeper than functions can call themselves.
+  const left: unknown[] = [value];
+  while (left.length > 0) {
+    const next = left.pop();
+    if (Array.isArray(next)) for (const item of next) left.push(item);
+    if (!isJsonObject(next)) continue;
+    for (const [name, inner] of Object.entries(next)) {
+      if (foreign.has(name)) continue;
+      if (typeof inner !== "string") left.push(inner);
+      else if (written.has(name)) bytes += Buffer.byteLength(inner);
+    }
   }
   return bytes;
 }
