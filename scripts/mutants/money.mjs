@@ -102,6 +102,13 @@ export const mutants = [
     tests: ["test/tasks/video-tasks.test.ts"],
   },
   {
+    name: "a line of a receipt comes to the price of one, however many there were",
+    file: "gateway/src/prices/line-in-words.ts",
+    find: "pico * BigInt(quantity)",
+    replace: "pico * BigInt(Math.sign(quantity))",
+    tests: ["gateway/src/prices/line-in-words.test.ts", "test/account/account-pages.test.ts"],
+  },
+  {
     name: "the longest context on sale is held for in part",
     file: "gateway/src/prices/quantities.ts",
     find: "contextTokensMax = 2_000_000",
