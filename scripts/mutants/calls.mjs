@@ -158,6 +158,13 @@ export const mutants = [
     tests: ["gateway/src/limits/sliding-minute.test.ts"],
   },
   {
+    name: "what came a millisecond later is given back in the place of what has left its minute",
+    file: "gateway/src/limits/sliding-minute.ts",
+    find: "this.#momentMs(low) < fromMs + 1 ?",
+    replace: "this.#momentMs(low) <= fromMs + 1 ?",
+    tests: ["gateway/src/limits/sliding-minute.test.ts"],
+  },
+  {
     name: "another upstream is asked although the first may have done the work",
     file: "gateway/src/routing/may-repeat.ts",
     find: "  neverSent(exchanged) || ",

@@ -202,4 +202,12 @@ describe("a sliding minute", () => {
     expect(minute.remaining(100, 89_999)).toBe(90);
     expect(minute.isEmpty(90_000)).toBe(true);
   });
+
+  test("what came a millisecond later is not given back in the place of what has left", () => {
+    const minute = new SlidingMinute();
+    minute.add(50, 1_000);
+    minute.add(20, 1_001);
+    minute.correct(-50, 1_000, 61_000);
+    expect(minute.remaining(100, 61_000)).toBe(80);
+  });
 });
