@@ -5,6 +5,7 @@ import type { CallInput } from "../../operation/call-input.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
 import { isJsonObject } from "../../platform/json.ts";
 import { microsRoundedUp } from "../../platform/money.ts";
+import { withoutOurSecrets } from "../../platform/our-secrets.ts";
 import { refuse } from "../../platform/refusals.ts";
 import { valuePico } from "../../prices/terms.ts";
 import type { CallPrice } from "../call-price.ts";
@@ -75,11 +76,12 @@ function refuseModel({ call, input, caller }: ValidCall, { modelOf = bodyModel }
       )
     : [];
   const names = serving.map(({ operation }) => operation.id).join(", ");
-  // Apps ask for models that nobody chose in them, so whoever reads this is told which one it was.
+  // Apps ask for models that nobody chose in them, so whoever reads this is told which one it was, unless it was a key.
+  const named = withoutOurSecrets(wanted).slice(0, namedCharactersMax);
   return refuse(
     "model_not_found",
     names === ""
-      ? `There is no model ${wanted.slice(0, namedCharactersMax)} at this operation; GET /v1/models lists the models there are, and what each is for.`
+      ? `There is no model ${named} at this operation; GET /v1/models lists the models there are, and what each is for.`
       : `${wanted} is not served by this operation, but by ${names}.`,
     { field: "model" },
   );
