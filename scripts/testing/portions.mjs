@@ -29,19 +29,23 @@ function portionsOf(files) {
   return [...alone, ...together];
 }
 
-/** Those that start programs and browsers take a minute. They come first, each by itself, or the end would wait for one. */
+/**
+ * Those that start programs and browsers take a minute. They come first, each by itself, or the end would wait for one; those
+ * that work all the time between those that mostly wait.
+ */
 const longFiles = [
-  "./test/crashes/failpoints.test.ts",
   "./test/operator/operator.test.ts",
-  "./test/crashes/kills.test.ts",
+  "./test/callers/caller-commands.test.ts",
+  "./test/crashes/failpoints.test.ts",
+  "./test/tasks/task-verdicts.test.ts",
   "./gateway/src/stores/sqlite/sqlite-ledger.test.ts",
   "./test/site/site-in-browser.test.ts",
-  "./test/crashes/task-kills.test.ts",
-  "./test/callers/caller-commands.test.ts",
-  "./test/crashes/disk-faults.test.ts",
   "./gateway/src/host/listen.test.ts",
+  "./test/crashes/kills.test.ts",
   "./test/account/account-in-browser.test.ts",
-  "./test/tasks/task-verdicts.test.ts",
+  "./test/crashes/disk-faults.test.ts",
+  "./test/crashes/task-kills.test.ts",
+  "./test/crashes/chaos.test.ts",
   "./test/contract/contracts.test.ts",
 ];
 
