@@ -20,8 +20,6 @@ const runAgainFailuresMax = 3;
 const runsMax = 3;
 /** Half of a test's time is waiting: with four under way at a time two cores are busy, and no test waits long for its turn. */
 const portionsAtOnce = 4;
-/** Half of the usual number of random cases, where everybody waits for them; npm run prove tries many times as many. */
-const propertyRuns = "150";
 /** Those that are named may need a Redis, which has databases for so many: test/services/redis.ts. */
 const namedAtOnce = 3;
 
@@ -103,13 +101,7 @@ function runBunTest(bun, args, { isShown, scratch, running, lane }) {
     cwd: root,
     stdio: ["ignore", isShown ? "inherit" : "pipe", "pipe"],
     // Those under way at the same time are told apart, where they share a server.
-    env: {
-      TOLLGATE_PROPERTY_RUNS: propertyRuns,
-      ...bunEnv,
-      ...colour,
-      TMPDIR: scratch,
-      TOLLGATE_TEST_LANE: String(lane),
-    },
+    env: { ...bunEnv, ...colour, TMPDIR: scratch, TOLLGATE_TEST_LANE: String(lane) },
   });
   running.add(child);
 
