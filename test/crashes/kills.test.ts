@@ -19,11 +19,11 @@ afterEach(async () => {
 });
 
 describe("a gateway that dies", () => {
-  test("loses no charge it told, invents none, sends nothing twice and leaves no hold, in 8 kills", async () => {
-    const report = await runKillLoop({ kills: 8 });
-    expect(report).toMatchObject({ kills: 8, lost: [], duplicated: [], invented: [], leftovers: [] });
+  test("loses no charge it told, invents none, sends nothing twice and leaves no hold, in 12 kills", async () => {
+    const report = await runKillLoop({ kills: 12 });
+    expect(report).toMatchObject({ kills: 12, lost: [], duplicated: [], invented: [], leftovers: [] });
     expect(report.audit).toContain("The books balance.");
-    expect(report.answered).toBeGreaterThanOrEqual(80);
+    expect(report.answered).toBeGreaterThan(100);
     expect(report.released).toBeGreaterThan(0);
   });
 });
