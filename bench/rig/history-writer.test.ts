@@ -68,7 +68,7 @@ test("the audit finds nothing in a written history, in which days hold many call
   await again.close();
   expect(findings).toEqual([]);
   expect(calls).toBe(40_000);
-});
+}, 30_000);
 
 function callsOf(path: string) {
   const db = new Database(path, { readonly: true });

@@ -238,6 +238,7 @@ describe("where the client can show a form", () => {
       expect(again).toMatchObject({ message: { result: resultIn(text) }, before: [] });
       expect(await spent()).toBe(paid);
     },
+    10_000,
   );
 
   test("a client of an older revision that can only open pages is sent to one", async () => {
@@ -288,7 +289,7 @@ describe("where the client can show a form", () => {
     expect(text).toContain('"status":"completed"');
     const told = [...text.matchAll(/"progressToken":"mine","progress":(\d+)/g)].map(([, figure]) => figure);
     expect(told).toEqual(["3"]);
-  });
+  }, 15_000);
 
   test("a yes, or a cancellation, is heard also when the key is at its limit meanwhile", async () => {
     await account.reopen({ creditUsd, tier: "free" });

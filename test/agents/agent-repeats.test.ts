@@ -184,7 +184,7 @@ describe("repeating", () => {
     expect(message.result).toMatchObject({ structuredContent: { status: "completed" } });
     for (const repeated of same) expect(repeated.message).toEqual(message);
     expect(await spent()).toBe(snapshotMicros);
-  });
+  }, 10_000);
 
   test("a request of a session whose connection broke while it ran is answered when it is repeated", async () => {
     const old = await openOldClient(mcp, account.key);
@@ -198,7 +198,7 @@ describe("repeating", () => {
     const { message } = await old.ask("tools/call", params, 7);
     expect(message.result).toMatchObject({ structuredContent: { status: "completed" } });
     expect(await spent()).toBe(snapshotMicros);
-  });
+  }, 10_000);
 
   test("without a session every request is its own: equal ones are both bought", async () => {
     await use(snapshotOrder(0.1));

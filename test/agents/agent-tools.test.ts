@@ -148,7 +148,7 @@ describe("what agents are told", () => {
     }
     expect(wrong).toEqual([]);
     expect(refused).toEqual({});
-  });
+  }, 30_000);
 
   test("an answer that is a list is told as it comes, whole or as events", async () => {
     const operation_id = "models.stream_generate_content";

@@ -30,7 +30,7 @@ test("requests that wait for a person take a bounded room of memory: beyond it t
   await old.open({ jsonrpc: "2.0", id: asked.id, result: { action: "accept", content: { approve: true } } });
   expect(await asked.answer()).toContain('"status":"completed"');
   expect(await spent()).toBe(snapshotMicros);
-});
+}, 20_000);
 
 test("a client is not invited to tell of progress, which would prolong how long its person is waited for", async () => {
   const old = await openOldClient(mcp, account.key, { elicitation: {} });

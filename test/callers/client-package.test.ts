@@ -217,7 +217,7 @@ for (const [runtime] of runtimes) {
   test(`on ${runtime} it waits for an answer that it paid for longer than ${runtime} itself would`, async () => {
     const said = (await slowRuns.get(runtime)) ?? "";
     expect(JSON.parse(said)).toEqual(["rejected", "fulfilled", "fulfilled"]);
-  });
+  }, 30_000);
 }
 
 /** Nothing listens where the second leads: it is where the first was. */

@@ -123,25 +123,29 @@ async function check(
 }
 
 describe("no answer outside the contract:", () => {
-  test.each(operationIds)("%s", async (id) => {
-    const operation = operationOf(id);
-    const statuses = new Map<number, number>();
-    for (const requests of [rightRequests, spoiltRequests]) {
-      await fc.assert(
-        fc.asyncProperty(requests(operation, hintsFor(operation)), async (made) => {
-          const { status } = await check(operation, made);
-          statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        }),
-        { seed, numRuns: runsEach, endOnFailure: true },
-      );
-    }
-    if (process.env["CONTRACT_SEED"] !== undefined) {
-      process.stderr.write(`${id}: ${JSON.stringify(Object.fromEntries(statuses))}\n`);
-    }
-    // Something was really asked, and not everything was the same.
-    expect([...statuses.values()].reduce((sum, count) => sum + count, 0)).toBe(2 * runsEach);
-    expect(statuses.size).toBeGreaterThan(1);
-  });
+  test.each(operationIds)(
+    "%s",
+    async (id) => {
+      const operation = operationOf(id);
+      const statuses = new Map<number, number>();
+      for (const requests of [rightRequests, spoiltRequests]) {
+        await fc.assert(
+          fc.asyncProperty(requests(operation, hintsFor(operation)), async (made) => {
+            const { status } = await check(operation, made);
+            statuses.set(status, (statuses.get(status) ?? 0) + 1);
+          }),
+          { seed, numRuns: runsEach, endOnFailure: true },
+        );
+      }
+      if (process.env["CONTRACT_SEED"] !== undefined) {
+        process.stderr.write(`${id}: ${JSON.stringify(Object.fromEntries(statuses))}\n`);
+      }
+      // Something was really asked, and not everything was the same.
+      expect([...statuses.values()].reduce((sum, count) => sum + count, 0)).toBe(2 * runsEach);
+      expect(statuses.size).toBeGreaterThan(1);
+    },
+    20_000,
+  );
 });
 
 test("the example of every operation is answered 200, as declared", async () => {
@@ -163,7 +167,7 @@ test("the example of every operation is answered 200, as declared", async () => 
     "tasks.cancel",
     "tasks.get",
   ]);
-});
+}, 20_000);
 
 test("the body of every example has only members that are declared", () => {
   const bodies = readOperations(document).flatMap(({ id, body }) => (body?.example ? [{ id, ...body }] : []));
@@ -365,7 +369,7 @@ test("what a key may not call is refused as declared, by every operation of a ve
     if (sold) refused++;
   }
   expect(refused).toBeGreaterThan(15);
-});
+}, 20_000);
 
 test("what a refusal tells of budgets, sign-ins, approvals and links is declared", async () => {
   const refusalOf = async (id: string, caller: TestAccount, body?: object): Promise<unknown> => {

@@ -105,7 +105,7 @@ test("one operation comes with all it refers to and nothing else", async () => {
     const { valid, errors } = await validator.validate(document);
     expect([id, valid, errors]).toEqual([id, true, undefined]);
   }
-});
+}, 30_000);
 
 test("a hash that is not known is 409, one that is none 400, an operation that is none 404", async () => {
   const gateway = await open();
@@ -438,4 +438,4 @@ test("a served gateway publishes its contract at start and after each reload, as
     served.signal("SIGTERM");
     await served.exited;
   }
-});
+}, 30_000);

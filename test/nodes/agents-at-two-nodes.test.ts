@@ -131,7 +131,7 @@ describe("a session of the older revisions", () => {
       expect(again.before).toEqual([]);
       expect((await spent()) - before).toBe(micros);
     }
-  });
+  }, 10_000);
 });
 
 describe("a sign-in", () => {

@@ -103,5 +103,5 @@ describe("what a session asks for again under the id of an earlier request", () 
     expect(again).not.toContain('"status":"completed"');
     expect(await first).toContain('"completed":2');
     expect(await spent()).toBe(2 * tagMicros);
-  });
+  }, 10_000);
 });

@@ -124,7 +124,7 @@ test("the video of a task made by the shipped program is served under its own ad
   program.signal("SIGTERM");
   expect(await program.exited).toBe(0);
   rmSync(dataFolder, { recursive: true, force: true });
-});
+}, 30_000);
 
 test("links into a sandbox that is gone are a 502 that can be named, and everything else goes on", async () => {
   const alone = await openTestGateway();

@@ -26,7 +26,7 @@ describe.skipIf(testStore !== "sqlite")("what the sandbox promised is kept", () 
     await server.exited;
     const again = await starts.start({ port: Number(new URL(server.url).port) });
     await expectKept(again, promised);
-  });
+  }, 30_000);
 
   test.concurrent("when the sandbox alone is killed", async () => {
     const { server, promised } = await openPromises();
@@ -34,7 +34,7 @@ describe.skipIf(testStore !== "sqlite")("what the sandbox promised is kept", () 
     await until(() => server.stderr().includes("the sandbox stopped and is started again"));
     await until(async () => (await fetch(promised.cacheUrl)).status !== 502);
     await expectKept(server, promised);
-  });
+  }, 30_000);
 });
 
 test.skipIf(testStore !== "sqlite")(

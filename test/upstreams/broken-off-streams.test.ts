@@ -121,7 +121,7 @@ describe("an upstream that fails again and again", () => {
       expect(metrics).not.toContain('{upstream="oa-a",outcome="broke_off"}');
       await patient.close();
       await vendor.close();
-    });
+    }, 30_000);
 
     test("is not what an upstream does whose callers leave", async () => {
       const account = await gateway.openAccount({ creditUsd: "50" });

@@ -41,7 +41,7 @@ test("commands started at the same moment on a folder nobody used yet all succee
   const ended = await Promise.all(names.map((name) => inItsOwnProcess("account", "create", "--name", name)));
   expect(ended).toEqual(names.map(() => ({ exitCode: 0, errors: "" })));
   expect((await terminal.json("account", "list"))["accounts"]).toHaveLength(names.length);
-});
+}, 20_000);
 
 test("payments by other processes and calls of a running server add up to the micro", async () => {
   const account = await terminal.json("account", "create", "--name", "Ada", "--credit-usd", "1");
@@ -74,7 +74,7 @@ test("payments by other processes and calls of a running server add up to the mi
     tier: "starter",
   });
   expect(await terminal.json("audit")).toMatchObject({ balanced: true, calls });
-});
+}, 20_000);
 
 const terms = createTerms("test.call", undefined, { call: 1_000_000n });
 

@@ -192,7 +192,7 @@ const commands = [
 /** In two halves: each history opens a store of its own, and on a slow server all of them are much for one test. */
 export function modelConformance(openStore: OpenStore, histories = 300): void {
   const numRuns = Math.ceil(propertyRuns(histories) / 2);
-  const timeoutMs = 60_000 + numRuns * 100;
+  const timeoutMs = 20_000 + numRuns * 100;
 
   const runModel = async (): Promise<void> => {
     const seed = Number(

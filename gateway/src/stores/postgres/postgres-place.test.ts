@@ -12,16 +12,20 @@ test.concurrent.each([
   ["where nobody listens", "127.0.0.1:4"],
   ["whose host nobody knows", "no-such-host.invalid:5432"],
   ["where somebody listens who is no Postgres", `127.0.0.1:${stranger.port}`],
-])("a server %s is told as one that cannot be reached, without the password", async (_where, host) => {
-  const place = postgresPlace(`postgres://toll:hunter22hunter22@${host}/books`, () => performance.now());
-  const told = [place.look(), place.hasData()].map((asked) => asked.then(String, String));
-  for (const sentence of await Promise.all(told)) {
-    expect(sentence).toStartWith(
-      `Error: postgres://${host}/books cannot be used: no connection to it could be made`,
-    );
-    expect(sentence).not.toContain("hunter22");
-  }
-});
+])(
+  "a server %s is told as one that cannot be reached, without the password",
+  async (_where, host) => {
+    const place = postgresPlace(`postgres://toll:hunter22hunter22@${host}/books`, () => performance.now());
+    const told = [place.look(), place.hasData()].map((asked) => asked.then(String, String));
+    for (const sentence of await Promise.all(told)) {
+      expect(sentence).toStartWith(
+        `Error: postgres://${host}/books cannot be used: no connection to it could be made`,
+      );
+      expect(sentence).not.toContain("hunter22");
+    }
+  },
+  20_000,
+);
 
 /** A server of which no more is known than what it says to whoever connects, and how it ends. */
 function openSaying(words: Buffer): { readonly port: number; readonly close: () => void } {
@@ -46,18 +50,22 @@ test.concurrent.each([
   ["no connection left", "", refusal("53300", "sorry, too many clients already"), "too many clients"],
   ["another password", "", refusal("28P01", 'password failed for "toll"'), 'password failed for "toll"'],
   ["no such database", "", refusal("3D000", 'database "books" does not exist'), "does not exist"],
-])("a server that has %s is told by that", async (_what, options, words, told) => {
-  const saying = openSaying(words);
-  try {
-    const url = `postgres://toll:hunter22hunter22@127.0.0.1:${saying.port}/books`;
-    const sentence = await postgresPlace(url + options, () => performance.now())
-      .hasData()
-      .then(String, String);
-    expect(sentence).toStartWith(`Error: postgres://127.0.0.1:${saying.port}/books cannot be used: `);
-    expect(sentence).toContain(told);
-    expect(sentence).not.toContain("busy");
-    expect(sentence).not.toContain("hunter22");
-  } finally {
-    saying.close();
-  }
-});
+])(
+  "a server that has %s is told by that",
+  async (_what, options, words, told) => {
+    const saying = openSaying(words);
+    try {
+      const url = `postgres://toll:hunter22hunter22@127.0.0.1:${saying.port}/books`;
+      const sentence = await postgresPlace(url + options, () => performance.now())
+        .hasData()
+        .then(String, String);
+      expect(sentence).toStartWith(`Error: postgres://127.0.0.1:${saying.port}/books cannot be used: `);
+      expect(sentence).toContain(told);
+      expect(sentence).not.toContain("busy");
+      expect(sentence).not.toContain("hunter22");
+    } finally {
+      saying.close();
+    }
+  },
+  20_000,
+);
