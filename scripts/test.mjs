@@ -18,10 +18,8 @@ const failuresShownMax = 10;
 /** A machine that is kept from running fails a test or two; more have another reason. */
 const runAgainFailuresMax = 3;
 const runsMax = 3;
-/** Half of a test's time is waiting: with four under way at a time two cores are busy, and no test waits long for its turn. */
-const portionsAtOnce = 4;
-/** Those that are named may need a Redis, which has databases for so many: test/services/redis.ts. */
-const namedAtOnce = 3;
+/** Most of a test's time is waiting, so three are under way at a time, also on two cores. */
+const portionsAtOnce = 3;
 
 /** Portions run side by side: whoever is free takes the next. */
 async function runTests(args) {
@@ -48,8 +46,7 @@ async function runTests(args) {
       runs.push(run);
     }
   };
-  const atOnce = args.length === 0 ? portionsAtOnce : namedAtOnce;
-  await Promise.all(Array.from({ length: atOnce }, (_, lane) => takePortions(lane)));
+  await Promise.all(Array.from({ length: portionsAtOnce }, (_, lane) => takePortions(lane)));
   await removeScratch(scratch);
   tell(runs);
 }

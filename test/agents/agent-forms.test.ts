@@ -281,14 +281,14 @@ describe("where the client can show a form", () => {
   test("a client that asked for progress hears of it while its person is asked", async () => {
     const text = await askOldClient(
       async ({ old, id }) => {
-        await Bun.sleep(3_500);
+        await Bun.sleep(6_500);
         await old.open({ jsonrpc: "2.0", id, result: { action: "accept", content: { approve: true } } });
       },
       { progressToken: "mine" },
     );
     expect(text).toContain('"status":"completed"');
     const told = [...text.matchAll(/"progressToken":"mine","progress":(\d+)/g)].map(([, figure]) => figure);
-    expect(told).toEqual(["3"]);
+    expect(told).toEqual(["3", "6"]);
   }, 15_000);
 
   test("a yes, or a cancellation, is heard also when the key is at its limit meanwhile", async () => {

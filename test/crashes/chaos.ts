@@ -20,7 +20,7 @@ const hurry = 10;
 
 export async function runChaos(options: {
   readonly seconds: number;
-  /** A slow machine goes on until there were so many of each, without more kills, for eight times as long at most. */
+  /** A slow machine goes on until there were so many of each, without more kills, for five times as long at most. */
   readonly atLeast?: { readonly answered: number; readonly kills: number; readonly sentAgain: number };
   readonly seed: number;
   readonly workers?: number;
@@ -51,7 +51,7 @@ export async function runChaos(options: {
     const isOver = (): boolean => {
       const passedSeconds = (performance.now() - startedAt) / 1_000;
       if (passedSeconds <= seconds) return false;
-      return isEnough() || passedSeconds > 8 * seconds;
+      return isEnough() || passedSeconds > 5 * seconds;
     };
     /** Killed on and on, a slow machine would hardly answer. */
     const isKilledEnough = (): boolean =>
