@@ -8,6 +8,7 @@ import { json, type Limited } from "../support/answers.ts";
 import { projectFolder } from "../support/project-folder.ts";
 import { snapshotPath } from "../support/purchases.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { until } from "../support/until.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 
 describe("limits of an operation's own", () => {
@@ -92,15 +93,38 @@ describe("limits of an operation's own", () => {
   });
 
   test("a call keeps its place for as long as it may run, which is hours", async () => {
-    const account = await tollgate.openAccount({ tier: "free" });
-    const slots = () => tollgate.call(account, "/apis/v1/test/slots?ticker=A");
-    await tollgate.sandbox.fault({ path_contains: "snapshot", latency_ms: 2_500, times: 5 });
-    const running = Array.from({ length: 5 }, slots);
-    await tollgate.sandbox.busyWith(5);
-    clock.advance(2 * 60 * 60_000);
-    expect((await slots()).status).toBe(429);
-    expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
-    expect((await slots()).status).toBe(200);
+    // The vendor answers when it is told to, however long the test takes until then.
+    const told = Promise.withResolvers<void>();
+    let asked = 0;
+    const vendor = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: async () => {
+        asked++;
+        await told.promise;
+        return Response.json({ snapshot: {} });
+      },
+    });
+    const patient = await openTestGateway({
+      clock,
+      catalogueFolders: [folder],
+      config: `upstreams: { held: { protocol: financialdatasets, url: "${vendor.url.origin}", key: "k" } }`,
+    });
+    try {
+      const account = await patient.openAccount({ tier: "free" });
+      const slots = () => patient.call(account, "/apis/v1/test/slots?ticker=A");
+      const running = Array.from({ length: 5 }, slots);
+      await until(() => asked === 5);
+      clock.advance(2 * 60 * 60_000);
+      expect((await slots()).status).toBe(429);
+      told.resolve();
+      expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+      expect((await slots()).status).toBe(200);
+    } finally {
+      told.resolve();
+      await patient.close();
+      await vendor.stop(true);
+    }
   });
 
   const concurrencyOf = async (account: TestAccount) => {
