@@ -107,6 +107,13 @@ describe("wrong usage", () => {
     [["account", "update", "a", "--suspend", "--resume"], "--suspend and --resume exclude each other."],
     [["account", "update", "a", "--suspend=yes"], "--suspend takes no value."],
     [["topup", "--usd", "1"], "--account ID is missing."],
+    [["topup", "--account", "a", "--usd", "1000000.000001"], "--usd is limited to 1000000 USD at a time."],
+    [["topup", "--account", "a", "--usd", "9999999999999999"], "--usd is limited to 1000000 USD at a time."],
+    [
+      ["topup", "--account", "a", "--usd", "1.0000001"],
+      "--usd takes USD with at most 6 decimals, like 12.50.",
+    ],
+    [["topup", "--account", "a", "--usd", "1e3"], "--usd takes USD with at most 6 decimals, like 12.50."],
     [["adjust", "--account", "a", "--usd", "1"], "--reason R is missing."],
     [["key", "update", "k", "--budget-usd", "1"], "A budget needs both --budget-usd and --budget-window."],
     [

@@ -52,14 +52,17 @@ export function readCredit(flag: string, written: string): Micros {
 
 function readUsd(flag: string, written: string): Micros {
   const micros = microsFromUsd(written);
-  if (micros === undefined) {
+  if (micros === undefined && !tooManyDigits.test(written)) {
     throw new WrongUsage(`--${flag} takes USD with at most 6 decimals, like 12.50.`);
   }
-  if (micros > amountMicrosMax || micros < -amountMicrosMax) {
+  if (micros === undefined || micros > amountMicrosMax || micros < -amountMicrosMax) {
     throw new WrongUsage(`--${flag} is limited to ${usdFromMicros(amountMicrosMax)} USD at a time.`);
   }
   return micros;
 }
+
+/** More than any amount of money is read from. */
+const tooManyDigits = /^-?\d{16,}(\.\d*)?$/;
 
 export function readMultiplier(flag: string, written: string): bigint {
   const ppm = ppmFromMultiplier(written);
