@@ -83,12 +83,18 @@ export function leadOf(offer: Offer): string {
   const data = [...offer.operations.values()].filter(
     ({ operation }) => operation.category === "data" && isSold(operation),
   ).length;
-  const dialects = conversing > 0 ? ` (${grouped(conversing)} for conversation, in three dialects)` : "";
   const goods = [
-    ...(models > 0 ? [`${counted(models, "model")}${dialects}`] : []),
+    ...(models > 0 ? [counted(models, "model") + conversingOf(conversing, models)] : []),
     ...(data > 0 ? [counted(data, "data operation")] : []),
   ];
   return `Tollgate is a metered API gateway. ${goods.length > 0 ? `One bearer key opens ${goods.join(" and ")}. ` : ""}You can ask what a call costs before you make it, cap it, repeat it safely, and read its receipt afterwards.`;
+}
+
+function conversingOf(conversing: number, models: number): string {
+  if (conversing === 0) return "";
+  return conversing === models
+    ? " for conversation, in three dialects"
+    : ` (${grouped(conversing)} for conversation, in three dialects)`;
 }
 
 const countConversing = (offer: Offer): number =>
