@@ -47,9 +47,9 @@ export const usageGet = defineOperation({
     start_time: unixSeconds.describe("Window start, Unix seconds."),
     end_time: unixSeconds
       .optional()
-      .describe("Window end, Unix seconds, exclusive; when absent the end of the running second."),
+      .describe("Window end, Unix seconds, exclusive; the end of the current second when absent."),
   }),
-  notes: `A window of at most ${reportDaysMax} days that starts no later than at the end of the running second and ends after it starts. What is told of the running second is not final: whoever lines up one window after the other sends an \`end_time\` of a few seconds ago.`,
+  notes: `A window of at most ${reportDaysMax} days that starts no later than at the end of the current second and ends after it starts. Figures of the current second are not final: to line up one window after the other, send an \`end_time\` of a few seconds ago.`,
   response: usageReport,
   example: {
     query: { start_time: "1767225600", end_time: "1767312000" },
@@ -67,7 +67,7 @@ export const usageGet = defineOperation({
   answer: (input, asker, selfService) => {
     const { start_time: startSeconds, end_time: endAsked } = input.query;
     const nowSeconds = Math.floor(asker.nowMs / 1000);
-    // The running second counts too: a call that was just answered is in the report.
+    // The current second counts too: a call that was just answered is in the report.
     const endUsual = nowSeconds + 1;
     // A report may begin where the one before has ended; in the same second there is nothing to tell yet.
     if (startSeconds > endUsual) refuse("invalid_parameters", "start_time must not be in the future");
@@ -135,12 +135,12 @@ const receiptsQuery = z.object({
   outcome: z
     .enum(["succeeded", "failed", "unknown"])
     .optional()
-    .describe("Only calls that ended so, such as those that failed."),
+    .describe("Only calls with this outcome, such as those that failed."),
   idempotency_key: z
     .string()
     .regex(idempotencyKeyPattern, `must be ${idempotencyKeyRule}`)
     .optional()
-    .describe("Only the call made under this key: what became of it, without asking for it again."),
+    .describe("Only the call made with this idempotency key: what became of it, without sending it again."),
 });
 
 export const requestsList = defineOperation({

@@ -22,17 +22,17 @@ const chatBody = z.looseObject({
     .min(1)
     .max(tokensMax)
     .nullish()
-    .describe("The most to answer, by its older name. The less it is, the less is held."),
+    .describe("The most tokens to answer with, by its older name. The fewer, the less is held."),
   max_completion_tokens: z
     .int()
     .min(1)
     .max(tokensMax)
     .nullish()
-    .describe("The most to answer, thoughts included. The less it is, the less is held."),
-  n: z.int().min(1).max(choicesMax).nullish().describe("How many answers are written, and paid for."),
+    .describe("The most tokens to answer with, thoughts included. The fewer, the less is held."),
+  n: z.int().min(1).max(choicesMax).nullish().describe("How many answers to write; each is paid for."),
   stream: streamMember,
   stream_options: z
-    .looseObject({ include_usage: z.boolean().nullish().describe("A last piece tells the tokens.") })
+    .looseObject({ include_usage: z.boolean().nullish().describe("A last event tells the tokens used.") })
     .nullish(),
   service_tier: serviceTier,
   enable_thinking: z.boolean().nullish().describe("Qwen's word for thinking before the answer."),
@@ -40,7 +40,7 @@ const chatBody = z.looseObject({
     .int()
     .max(tokensMax)
     .nullish()
-    .describe("The most that is thought, where the vendor does not count it as part of the answer."),
+    .describe("The most tokens to think with, where the vendor does not count them as part of the answer."),
 });
 
 export const chatCompletionsCreate = defineOperation({

@@ -18,7 +18,7 @@ const countedBy = (dialect: "anthropic" | "gemini") =>
 export const messagesCountTokens = defineOperation({
   id: "messages.count_tokens",
   title: "Count tokens (Anthropic)",
-  summary: "How many tokens a message would read, in the Anthropic dialect.",
+  summary: "How many input tokens a message would have, in the Anthropic dialect.",
   keywords: ["claude", "prompt length", "tokens of a text", "estimate"],
   category: "models",
   method: "POST",
@@ -43,7 +43,7 @@ const contents = z.union(
 export const modelsCountTokens = defineOperation({
   id: "models.count_tokens",
   title: "Count tokens (Gemini)",
-  summary: "How many tokens contents would be read as, in the Gemini dialect.",
+  summary: "How many input tokens the contents would have, in the Gemini dialect.",
   keywords: ["google", "prompt length", "tokens of a text", "estimate"],
   category: "models",
   method: "POST",

@@ -17,7 +17,7 @@ const embeddingsBody = z.looseObject({
 export const embeddingsCreate = defineOperation({
   id: "embeddings.create",
   title: "Embeddings",
-  summary: "Turns texts into vectors that are near each other when they mean alike.",
+  summary: "Turns texts into vectors, which are close to each other where the texts mean the same.",
   keywords: ["semantic search", "similarity", "vector"],
   category: "models",
   method: "POST",

@@ -30,8 +30,13 @@ const imagesBody = z.looseObject({
   n: z.int().min(1).max(imagesMax, `at most ${imagesMax} images`).nullish(),
   size: z.string().max(40).nullish().describe('"auto" or WIDTHxHEIGHT in pixels.'),
   quality: z.string().max(40).nullish(),
-  output_format: z.string().max(40).refine(isDrawn, writtenImages).nullish().describe("Any but SVG."),
-  frame_count: z.int().min(framesMin).max(framesMax).nullish().describe("Frames of a GIF, each of the size."),
+  output_format: z.string().max(40).refine(isDrawn, writtenImages).nullish().describe("Any format but SVG."),
+  frame_count: z
+    .int()
+    .min(framesMin)
+    .max(framesMax)
+    .nullish()
+    .describe("How many frames a GIF has, each of the size that is asked for."),
   svg: z.null(writtenImages).optional(),
   stream: z.literal(false, "images are answered whole here, not streamed").nullish(),
 });

@@ -21,7 +21,7 @@ const messagesBody = z.looseObject({
     .int()
     .min(0)
     .max(tokensMax)
-    .describe("The most to answer. 0 only fills the prompt cache, with a model of Anthropic's."),
+    .describe("The most tokens to answer with. With Anthropic's models, 0 only fills the prompt cache."),
   stream: streamMember,
   service_tier: serviceTier,
   speed,

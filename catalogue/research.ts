@@ -16,7 +16,7 @@ const researchBody = z.strictObject({
     .max(queryCharactersMax, `at most ${queryCharactersMax} characters`)
     .optional()
     .describe("How to go about it, for vendors that take instructions."),
-  max_results: z.int().min(1).max(resultsMax).optional().describe("The most citations in the answer."),
+  max_results: z.int().min(1).max(resultsMax).optional().describe("How many citations the answer may have."),
 });
 
 const researchAnswer = z

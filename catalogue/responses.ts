@@ -23,11 +23,14 @@ const responsesBody = z.looseObject({
     .min(1)
     .max(tokensMax)
     .nullish()
-    .describe("The most to answer, thoughts included. The less it is, the less is held."),
+    .describe("The most tokens to answer with, thoughts included. The fewer, the less is held."),
   stream: streamMember,
   // A response that is fetched later could not be metered when it is answered.
   background: z.literal(false, "responses in the background are not served here").nullish(),
-  previous_response_id: z.string().nullish().describe("A response of this account to go on with."),
+  previous_response_id: z
+    .string()
+    .nullish()
+    .describe("The response of this account that this one continues."),
   service_tier: serviceTier,
   tools: z.array(z.looseObject({ type: z.string() })).nullish(),
 });

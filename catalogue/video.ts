@@ -95,7 +95,7 @@ export const videoSynthesisCreate = defineOperation({
   path: "/apis/v1/services/aigc/video-generation/video-synthesis",
   headers: {
     "X-{provider}-Async": {
-      description: "Says that you know the answer is a task, not a video.",
+      description: "Confirms that you expect a task as the answer, not a video.",
       required: true,
       values: ["enable"],
     },
@@ -144,7 +144,7 @@ export const videoSynthesisCreate = defineOperation({
 export const tasksGet = defineOperation({
   id: "tasks.get",
   title: "Ask about a task",
-  summary: "Where a task of your account is, and its result while it can be fetched.",
+  summary: "How far a task of your account has come, and its result for as long as it can be fetched.",
   keywords: ["status", "progress", "ready", "video status", "poll"],
   category: "models",
   method: "GET",
@@ -162,7 +162,7 @@ export const tasksGet = defineOperation({
 export const tasksCancel = defineOperation({
   id: "tasks.cancel",
   title: "Cancel a task",
-  summary: "Asks the vendor to stop a task that still waits; what it made by then may be billed.",
+  summary: "Asks the vendor to stop a task that is still waiting; what was made by then may be billed.",
   keywords: ["abort", "stop a video"],
   category: "models",
   method: "POST",

@@ -154,7 +154,7 @@ export const model = z
     object: z.literal("model"),
     type: z.literal("model"),
     created: count,
-    created_at: z.string().describe("The epoch: nobody says when a model was made."),
+    created_at: z.string().describe("Always the epoch: vendors do not say when a model was made."),
     id: z.string(),
     display_name: z.string(),
     kind: z.string().describe("chat, rerank, embedding, image, video."),
@@ -193,7 +193,7 @@ export const modelList = z
   .object({
     object: z.literal("list"),
     data: z.array(model),
-    has_more: z.literal(false).describe("The list is whole."),
+    has_more: z.literal(false).describe("Always false: the list is complete."),
     first_id: z.string().nullable(),
     last_id: z.string().nullable(),
   })

@@ -4,7 +4,7 @@ import { z, type ModelDialect } from "../../gateway/src/for-catalogues.ts";
 
 /** What callers are told about the refusals of `dearer-members.ts` and `estimate.ts`. */
 const hostedToolsNote =
-  "Tools that the vendor runs, such as a web search or an MCP server, are 400 unless the operator allows them. Members by which a router would ask another model, or write more than is held, are 400.";
+  "Tools that the vendor runs, such as a web search or an MCP server, are refused with 400 unless the operator allows them. Members by which a router would ask another model, or write more than is held, are always refused with 400.";
 
 /** As long as the official clients wait for a whole answer: if we gave up sooner, it would be asked for again, and made twice. */
 export const conversationTimeoutMs = 600_000;
@@ -60,6 +60,6 @@ const unpriced = "what costs more has no price here";
 export const serviceTier = z
   .enum(serviceTiers, `expected auto, default, standard or flex; ${unpriced}`)
   .nullish()
-  .describe("How soon it is served. Dearer ones are 400.");
+  .describe("How soon it is served. What costs more than the usual tier is refused with 400.");
 export const speed = z.enum(["standard"], `expected standard; ${unpriced}`).nullish();
 export const inferenceGeo = z.enum(["global"], `expected global; ${unpriced}`).nullish();

@@ -50,8 +50,8 @@ export const operations: Readonly<Record<OperationId, OperationFacts>> = {
 export interface Inputs {
   /**
    * Answers a conversation with a model, in the OpenAI dialect. Tools that the vendor runs, such as a web search or
-   * an MCP server, are 400 unless the operator allows them. Members by which a router would ask another model, or
-   * write more than is held, are 400.
+   * an MCP server, are refused with 400 unless the operator allows them. Members by which a router would ask
+   * another model, or write more than is held, are always refused with 400.
    */
   readonly "chat.completions.create": {
     /** A model of `GET /v1/models`. */
@@ -62,30 +62,30 @@ export interface Inputs {
       readonly content?: unknown;
       readonly [name: string]: any;
     }[];
-    /** The most to answer, by its older name. The less it is, the less is held. */
+    /** The most tokens to answer with, by its older name. The fewer, the less is held. */
     readonly max_tokens?: number | null | undefined;
-    /** The most to answer, thoughts included. The less it is, the less is held. */
+    /** The most tokens to answer with, thoughts included. The fewer, the less is held. */
     readonly max_completion_tokens?: number | null | undefined;
-    /** How many answers are written, and paid for. */
+    /** How many answers to write; each is paid for. */
     readonly n?: number | null | undefined;
     /** Answers piece by piece, as server-sent events. */
     readonly stream?: boolean | null | undefined;
     readonly stream_options?: {
-      /** A last piece tells the tokens. */
+      /** A last event tells the tokens used. */
       readonly include_usage?: boolean | null | undefined;
       readonly [name: string]: any;
     } | null | undefined;
-    /** How soon it is served. Dearer ones are 400. */
+    /** How soon it is served. What costs more than the usual tier is refused with 400. */
     readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     /** Qwen's word for thinking before the answer. */
     readonly enable_thinking?: boolean | null | undefined;
-    /** The most that is thought, where the vendor does not count it as part of the answer. */
+    /** The most tokens to think with, where the vendor does not count them as part of the answer. */
     readonly thinking_budget?: number | null | undefined;
     readonly [name: string]: any;
   };
   /** What the account has, what running calls hold of it, and this key's budget. */
   readonly "credits.balance": Readonly<Record<string, never>>;
-  /** Turns texts into vectors that are near each other when they mean alike. */
+  /** Turns texts into vectors, which are close to each other where the texts mean the same. */
   readonly "embeddings.create": {
     /** A model of `GET /v1/models`. */
     readonly model: string;
@@ -115,9 +115,9 @@ export interface Inputs {
     /** "auto" or WIDTHxHEIGHT in pixels. */
     readonly size?: string | null | undefined;
     readonly quality?: string | null | undefined;
-    /** Any but SVG. */
+    /** Any format but SVG. */
     readonly output_format?: string | null | undefined;
-    /** Frames of a GIF, each of the size. */
+    /** How many frames a GIF has, each of the size that is asked for. */
     readonly frame_count?: number | null | undefined;
     readonly svg?: null | undefined;
     readonly stream?: false | null | undefined;
@@ -137,7 +137,7 @@ export interface Inputs {
     readonly endpoints?: readonly string[] | undefined;
     readonly use_case: string;
   };
-  /** How many tokens a message would read, in the Anthropic dialect. */
+  /** How many input tokens a message would have, in the Anthropic dialect. */
   readonly "messages.count_tokens": {
     readonly model: string;
     readonly messages: readonly {
@@ -150,8 +150,8 @@ export interface Inputs {
   };
   /**
    * Answers a conversation with a model, in the Anthropic dialect. Tools that the vendor runs, such as a web search
-   * or an MCP server, are 400 unless the operator allows them. Members by which a router would ask another model,
-   * or write more than is held, are 400.
+   * or an MCP server, are refused with 400 unless the operator allows them. Members by which a router would ask
+   * another model, or write more than is held, are always refused with 400.
    */
   readonly "messages.create": {
     /** A model of `GET /v1/models`. */
@@ -162,11 +162,11 @@ export interface Inputs {
       readonly content?: unknown;
       readonly [name: string]: any;
     }[];
-    /** The most to answer. 0 only fills the prompt cache, with a model of Anthropic's. */
+    /** The most tokens to answer with. With Anthropic's models, 0 only fills the prompt cache. */
     readonly max_tokens: number;
     /** Answers piece by piece, as server-sent events. */
     readonly stream?: boolean | null | undefined;
-    /** How soon it is served. Dearer ones are 400. */
+    /** How soon it is served. What costs more than the usual tier is refused with 400. */
     readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     readonly speed?: "standard" | null | undefined;
     readonly inference_geo?: "global" | null | undefined;
@@ -179,7 +179,7 @@ export interface Inputs {
     readonly [name: string]: any;
   };
   /**
-   * How many tokens contents would be read as, in the Gemini dialect. `contents` or `generateContentRequest` is
+   * How many input tokens the contents would have, in the Gemini dialect. `contents` or `generateContentRequest` is
    * required.
    */
   readonly "models.count_tokens": {
@@ -198,8 +198,8 @@ export interface Inputs {
   };
   /**
    * Answers a conversation with a model, in the Gemini dialect. Tools that the vendor runs, such as a web search or
-   * an MCP server, are 400 unless the operator allows them. Members by which a router would ask another model, or
-   * write more than is held, are 400.
+   * an MCP server, are refused with 400 unless the operator allows them. Members by which a router would ask
+   * another model, or write more than is held, are always refused with 400.
    */
   readonly "models.generate_content": {
     /** A model of `GET /v1/models`. */
@@ -219,9 +219,9 @@ export interface Inputs {
       readonly candidate_count?: number | null | undefined;
       readonly [name: string]: any;
     } | null | undefined;
-    /** How soon it is served. Dearer ones are 400. */
+    /** How soon it is served. What costs more than the usual tier is refused with 400. */
     readonly serviceTier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
-    /** How soon it is served. Dearer ones are 400. */
+    /** How soon it is served. What costs more than the usual tier is refused with 400. */
     readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     readonly [name: string]: any;
   };
@@ -241,8 +241,8 @@ export interface Inputs {
   readonly "models.list_gemini": Readonly<Record<string, never>>;
   /**
    * Answers a conversation with a model piece by piece, in the Gemini dialect. Tools that the vendor runs, such as
-   * a web search or an MCP server, are 400 unless the operator allows them. Members by which a router would ask
-   * another model, or write more than is held, are 400.
+   * a web search or an MCP server, are refused with 400 unless the operator allows them. Members by which a router
+   * would ask another model, or write more than is held, are always refused with 400.
    */
   readonly "models.stream_generate_content": {
     /** A model of `GET /v1/models`. */
@@ -264,9 +264,9 @@ export interface Inputs {
       readonly candidate_count?: number | null | undefined;
       readonly [name: string]: any;
     } | null | undefined;
-    /** How soon it is served. Dearer ones are 400. */
+    /** How soon it is served. What costs more than the usual tier is refused with 400. */
     readonly serviceTier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
-    /** How soon it is served. Dearer ones are 400. */
+    /** How soon it is served. What costs more than the usual tier is refused with 400. */
     readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     readonly [name: string]: any;
   };
@@ -293,9 +293,9 @@ export interface Inputs {
     readonly key_id?: string | undefined;
     /** Only calls of this model. */
     readonly model?: string | undefined;
-    /** Only calls that ended so, such as those that failed. */
+    /** Only calls with this outcome, such as those that failed. */
     readonly outcome?: "succeeded" | "failed" | "unknown" | undefined;
-    /** Only the call made under this key: what became of it, without asking for it again. */
+    /** Only the call made with this idempotency key: what became of it, without sending it again. */
     readonly idempotency_key?: string | undefined;
   };
   /**
@@ -317,7 +317,7 @@ export interface Inputs {
     readonly query: string;
     /** How to go about it, for vendors that take instructions. */
     readonly instructions?: string | undefined;
-    /** The most citations in the answer. */
+    /** How many citations the answer may have. */
     readonly max_results?: number | undefined;
   };
   /** The current stories of a user of the photo-sharing platform. */
@@ -342,22 +342,22 @@ export interface Inputs {
   };
   /**
    * Answers with a model through OpenAI's Responses interface, tools and stored context included. Tools that the
-   * vendor runs, such as a web search or an MCP server, are 400 unless the operator allows them. Members by which a
-   * router would ask another model, or write more than is held, are 400.
+   * vendor runs, such as a web search or an MCP server, are refused with 400 unless the operator allows them.
+   * Members by which a router would ask another model, or write more than is held, are always refused with 400.
    */
   readonly "responses.create": {
     /** A model of `GET /v1/models`. */
     readonly model: string;
     /** What to answer: a text, or a list of items. */
     readonly input?: string | readonly unknown[] | null | undefined;
-    /** The most to answer, thoughts included. The less it is, the less is held. */
+    /** The most tokens to answer with, thoughts included. The fewer, the less is held. */
     readonly max_output_tokens?: number | null | undefined;
     /** Answers piece by piece, as server-sent events. */
     readonly stream?: boolean | null | undefined;
     readonly background?: false | null | undefined;
-    /** A response of this account to go on with. */
+    /** The response of this account that this one continues. */
     readonly previous_response_id?: string | null | undefined;
-    /** How soon it is served. Dearer ones are 400. */
+    /** How soon it is served. What costs more than the usual tier is refused with 400. */
     readonly service_tier?: "auto" | "default" | "standard" | "standard_only" | "on_demand" | "flex" | "unspecified" | null | undefined;
     readonly tools?: readonly {
       readonly type: string;
@@ -404,15 +404,15 @@ export interface Inputs {
     readonly cursor?: string | undefined;
     readonly [name: string]: any;
   };
-  /** Asks the vendor to stop a task that still waits; what it made by then may be billed. */
+  /** Asks the vendor to stop a task that is still waiting; what was made by then may be billed. */
   readonly "tasks.cancel": {
     /** The `output.task_id` of the call that created the task. */
     readonly task_id: string;
   };
   /**
-   * Where a task of your account is, and its result while it can be fetched. Ask every three to five seconds, never
-   * more than twice a second, until SUCCEEDED, FAILED or CANCELED. UNKNOWN is not final: it is also what an
-   * unknown, foreign or expired id gets. An id in the query string is 500 `unsupported uri`.
+   * How far a task of your account has come, and its result for as long as it can be fetched. Ask every three to
+   * five seconds, never more than twice a second, until SUCCEEDED, FAILED or CANCELED. UNKNOWN is not final: it is
+   * also what an unknown, foreign or expired id gets. An id in the query string is 500 `unsupported uri`.
    */
   readonly "tasks.get": {
     /** The `output.task_id` of the call that created the task. */
@@ -422,13 +422,13 @@ export interface Inputs {
   readonly "traffic_analytics.website.traffic_engagement": Readonly<Record<string, any>>;
   /**
    * What was used and charged, in UTC days, for this key or its whole account. A window of at most 400 days that
-   * starts no later than at the end of the running second and ends after it starts. What is told of the running
-   * second is not final: whoever lines up one window after the other sends an `end_time` of a few seconds ago.
+   * starts no later than at the end of the current second and ends after it starts. Figures of the current second
+   * are not final: to line up one window after the other, send an `end_time` of a few seconds ago.
    */
   readonly "usage.get": {
     /** Window start, Unix seconds. */
     readonly start_time: number;
-    /** Window end, Unix seconds, exclusive; when absent the end of the running second. */
+    /** Window end, Unix seconds, exclusive; the end of the current second when absent. */
     readonly end_time?: number | undefined;
   };
   /**
@@ -829,7 +829,7 @@ export interface Model {
   readonly object: "model";
   readonly type: "model";
   readonly created: number;
-  /** The epoch: nobody says when a model was made. */
+  /** Always the epoch: vendors do not say when a model was made. */
   readonly created_at: string;
   readonly id: string;
   readonly display_name: string;
@@ -859,7 +859,7 @@ export interface Model {
 export interface ModelList {
   readonly object: "list";
   readonly data: readonly Model[];
-  /** The list is whole. */
+  /** Always false: the list is complete. */
   readonly has_more: false;
   readonly first_id: string | null;
   readonly last_id: string | null;

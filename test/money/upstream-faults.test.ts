@@ -359,15 +359,21 @@ describe("an upstream's 429", () => {
       const account = await gateway.openAccount();
       const body = JSON.stringify({ error: "quota of sk-operator is used up" });
       doubles[target.vendor].answerNext({ status: 429, headers, body });
+      const askedAtMs = Date.now();
       const response = await target.send(account);
       expect([response.status, response.headers.get("retry-after")]).toEqual([429, kept]);
+      const refusal = await json<{ error: { limit: { reset: number } } }>(response);
+      // The same moment as a Unix timestamp.
+      const { reset } = refusal.error.limit;
+      expect(reset).toBeGreaterThanOrEqual(Math.ceil(askedAtMs / 1_000) + Number(kept));
+      expect(reset).toBeLessThanOrEqual(Math.ceil(Date.now() / 1_000) + Number(kept));
       const error = {
         type: "rate_limit_error",
         code: "upstream_rate_limit",
         message: "The upstream is busy; nothing was charged.",
-        limit: { name: "upstream", limit: null, remaining: 0, reset: null },
+        limit: { name: "upstream", limit: null, remaining: 0, reset },
       };
-      expect(await json<unknown>(response)).toEqual(
+      expect(refusal as unknown).toEqual(
         target.dialect === "plain"
           ? { error, request_id: response.headers.get("x-request-id") }
           : { error: { ...error, param: null } },

@@ -82,7 +82,7 @@ const onceKey: RequestHeader = [
 
 const needlessKey: RequestHeader = [
   "Idempotency-Key",
-  "Taken as with every POST, and not needed: this call is free, and a repetition changes nothing more, so it is answered anew.",
+  "Accepted as on every POST, but not needed: this call is free, and repeating it changes nothing more, so it is answered anew.",
   idempotencyKey,
   "Idempotency-Key-Not-Needed",
 ];
@@ -189,7 +189,7 @@ const mayBeRepeated: ReadonlySet<number> = new Set([409, 429, 503]);
 
 const shouldRetry: Header = [
   "X-Should-Retry",
-  "Whether to send the call again without asking anybody; where it is missing, as the client likes.",
+  "Whether a client should send the call again by itself; where this is missing, the client decides.",
   z.enum(["true", "false"]),
 ];
 /** A vendor's answer says it, too, that leaves open whether the work was done. */
@@ -204,7 +204,7 @@ const codesThatSay: ReadonlySet<RefusalCode> = new Set(["approval_required", "up
 
 const unbuffered: Header = [
   "X-Accel-Buffering",
-  "`no` on a stream: what stands between passes each event on at once.",
+  "`no` on a stream, so that proxies pass each event on at once.",
   z.string(),
 ];
 

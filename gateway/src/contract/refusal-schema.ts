@@ -111,7 +111,7 @@ const shapes: Readonly<Record<ModelDialect, (refused: RefusedWith) => z.ZodType>
 };
 
 const typeIn = (status: number): z.ZodType =>
-  status === 429 ? z.literal("rate_limit_error") : z.string().describe("The protocol's nearest word.");
+  status === 429 ? z.literal("rate_limit_error") : z.string().describe("The nearest word of the dialect.");
 
 /** By this Anthropic's clients know that they have to send the whole conversation. */
 const threadDetails = z
@@ -181,7 +181,7 @@ const standing = z
       ),
     limit: z.int().nullable(),
     remaining: z.int(),
-    reset: z.int().nullable().describe("Unix seconds."),
+    reset: z.int().describe("Unix seconds."),
   })
   .meta({ id: "LimitStanding" });
 
@@ -191,7 +191,7 @@ const original = z
     status: z
       .string()
       .describe(
-        "How it stands: as in its receipt, but `unknown` wherever nobody knows how it ended, also once its hold went back and the receipt says `released` with the outcome `unknown`.",
+        "Its state, as in its receipt; but `unknown` wherever nobody knows how it ended, even after its hold was returned and the receipt says `released` with the outcome `unknown`.",
       ),
     charged_micros_usd: z.int(),
   })

@@ -1,5 +1,7 @@
+import { resetSeconds } from "../../limits/limit-times.ts";
 import { type ExchangedWhole, neverSent } from "../../operation/exchanged.ts";
 import type { Upstream } from "../../operation/upstream.ts";
+import type { Clock } from "../../platform/clock.ts";
 import { refuse } from "../../platform/refusals.ts";
 import { creditPauseSeconds } from "../../routing/verdict.ts";
 
@@ -7,12 +9,14 @@ import { creditPauseSeconds } from "../../routing/verdict.ts";
 export function refuseForUpstream(
   exchanged: Exclude<ExchangedWhole, { kind: "answered" }>,
   upstream: Upstream,
+  clock: Clock,
 ): never {
   if (exchanged.kind === "rate_limited") {
     const { retryAfterSeconds, outOfCredit } = exchanged;
     // Waiting brings no money: clients would repeat the call, some after a minute, and be refused again.
-    if (outOfCredit === true) refuseBusy(retryAfterSeconds ?? creditPauseSeconds, { retryable: false });
-    refuseBusy(retryAfterSeconds ?? 1);
+    if (outOfCredit === true)
+      refuseBusy(retryAfterSeconds ?? creditPauseSeconds, clock, { retryable: false });
+    refuseBusy(retryAfterSeconds ?? 1, clock);
   }
   if (exchanged.kind === "link_rejected") {
     refuse("link_expired", "The platform does not accept the linked account's token; link it again.");
@@ -24,11 +28,16 @@ export function refuseForUpstream(
   refuse("provider_request_failed", "provider request failed", { retryable });
 }
 
-export function refuseBusy(retryAfterSeconds: number, whether: { readonly retryable?: boolean } = {}): never {
+export function refuseBusy(
+  retryAfterSeconds: number,
+  clock: Clock,
+  whether: { readonly retryable?: boolean } = {},
+): never {
+  const reset = resetSeconds(retryAfterSeconds * 1_000, clock.wallMs());
   refuse("upstream_rate_limit", "The upstream is busy; nothing was charged.", {
     ...whether,
     retryAfterSeconds,
-    inError: { limit: { name: "upstream", limit: null, remaining: 0, reset: null } },
+    inError: { limit: { name: "upstream", limit: null, remaining: 0, reset } },
   });
 }
 

@@ -14,5 +14,5 @@ export async function refusePaused(call: Call, upstream: Upstream | undefined, g
   const retryable = outOfCredit !== true;
   if (why === "failing") return refuseUnavailable(retryable, { retryAfterSeconds });
   await returnCounted(call, gate);
-  return refuseBusy(retryAfterSeconds, retryable ? {} : { retryable });
+  return refuseBusy(retryAfterSeconds, gate.clock, retryable ? {} : { retryable });
 }

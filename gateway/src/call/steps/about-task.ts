@@ -38,7 +38,7 @@ export async function answerAboutTask(
   call.known.upstream = upstream.name;
   call.known.servedBySandbox = upstream.sandbox;
   if (exchanged.kind === "rate_limited") await returnCounted(call, gate);
-  return answerOfUpstream(exchanged, upstream);
+  return answerOfUpstream(exchanged, upstream, gate);
 }
 
 async function checkPace(

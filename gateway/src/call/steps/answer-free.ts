@@ -38,7 +38,7 @@ export async function answerFree(valid: ValidCall<SoldOperation>, gate: Gate): P
   call.known.servedBySandbox = upstream.sandbox;
   const exchanged = await ask(taken.turn, gate);
   if (exchanged.kind === "rate_limited") await returnCounted(call, gate);
-  return answerOfUpstream(exchanged, upstream);
+  return answerOfUpstream(exchanged, upstream, gate);
 }
 
 async function ask(turn: Turn, gate: Gate): Promise<ExchangedWhole> {

@@ -54,9 +54,9 @@ export async function beginTask(
     loseLater(taskId, gate, attempts);
   });
   if (exchanged.kind === "answered") {
-    return refuseForUpstream({ kind: "no_answer", reason: "malformed", sent: true }, upstream);
+    return refuseForUpstream({ kind: "no_answer", reason: "malformed", sent: true }, upstream, gate.clock);
   }
-  return refuseForUpstream(exchanged, upstream);
+  return refuseForUpstream(exchanged, upstream, gate.clock);
 }
 
 /** True when the vendor certainly has no such task: it refused, or never heard of it. */

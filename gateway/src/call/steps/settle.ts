@@ -47,7 +47,7 @@ export async function settle(
   booked.call.known.chargedMicros = resolved.chargedMicros;
   if (exchanged.kind === "rate_limited") await returnCounted(booked.call, gate);
   if (exchanged.kind === "link_rejected" && attempted.linkRefusal) throw attempted.linkRefusal;
-  return answerOfUpstream(asBilled(exchanged, metered), upstream);
+  return answerOfUpstream(asBilled(exchanged, metered), upstream, gate);
 }
 
 /** An answer that tells what is billed tells what is in the books, whatever its vendor said. */

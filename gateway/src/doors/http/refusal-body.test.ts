@@ -5,6 +5,7 @@ import { unbooked } from "../../call/refusals/refuse-unbooked.ts";
 import { refuseUnpayable } from "../../call/refusals/refuse-unpayable.ts";
 import { refuseEarlier } from "../../ledger/refuse-earlier.ts";
 import { toldOfLimit } from "../../limits/hit-limit.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { ModelDialect } from "../../platform/dialect.ts";
 import { CallRefused, refuse } from "../../platform/refusals.ts";
 import { toolError } from "../mcp/tools/tool-errors.ts";
@@ -23,6 +24,7 @@ interface Told {
   readonly agentMayRetry: boolean;
 }
 
+const clock: Clock = { wallMs: () => 60_000, monotonicMs: () => 0 };
 const bill = { atMostMicros: 5n, named: "The call" } as const;
 const running = {
   callId: "req_0",
@@ -32,8 +34,8 @@ const running = {
   sameRequest: true,
 } as const;
 const busy =
-  '{"error":{"type":"rate_limit_error","code":"upstream_rate_limit","message":"The upstream is busy; nothing was charged.","limit":{"name":"upstream","limit":null,"remaining":0,"reset":null}},"request_id":"req_1"}';
-const busyFurther = '{"limit":{"name":"upstream","limit":null,"remaining":0,"reset":null}}';
+  '{"error":{"type":"rate_limit_error","code":"upstream_rate_limit","message":"The upstream is busy; nothing was charged.","limit":{"name":"upstream","limit":null,"remaining":0,"reset":62}},"request_id":"req_1"}';
+const busyFurther = '{"limit":{"name":"upstream","limit":null,"remaining":0,"reset":62}}';
 
 const table: Readonly<Record<string, Told>> = {
   "a parameter at fault": {
@@ -114,14 +116,14 @@ const table: Readonly<Record<string, Told>> = {
     agentMayRetry: true,
   },
   "a busy upstream": {
-    refusing: () => refuseBusy(2),
+    refusing: () => refuseBusy(2, clock),
     plain: busy,
     further: busyFurther,
     retryable: undefined,
     agentMayRetry: true,
   },
   "an upstream without credit": {
-    refusing: () => refuseBusy(60, { retryable: false }),
+    refusing: () => refuseBusy(2, clock, { retryable: false }),
     plain: busy,
     further: busyFurther,
     retryable: false,
