@@ -414,6 +414,9 @@ test("a small offer is described as what it is: counted in words that fit, with 
   const data = await tellsOf("financialdatasets");
   for (const page of data.slice(0, 3))
     expect(page).toContain("One bearer key opens 1 data operation. You can");
+  const conversing = await tellsOf("anthropic");
+  for (const page of conversing.slice(0, 3))
+    expect(page).toMatch(/One bearer key opens \d+ models for conversation, in three dialects\. You can/);
 });
 
 test("the landing page and llms.txt announce each SDK that the quick start has a part for", async () => {
