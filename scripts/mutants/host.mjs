@@ -303,16 +303,23 @@ export const mutants = [
   {
     name: "answers that nobody reads fill the memory",
     file: "gateway/src/host/http/unread-room.ts",
-    find: "takenBytes > this.#bytesMax ? ",
-    replace: "takenBytes < 0 ? ",
+    find: "takenBytes > this.#bytesMax;",
+    replace: "takenBytes < 0;",
     tests: ["gateway/src/host/listen.test.ts"],
   },
   {
     name: "whoever comes last gives way to answers that nobody reads",
     file: "gateway/src/host/http/unread-room.ts",
-    find: "[...this.#keeping].toSorted((one, other) => burdenOf(other) - burdenOf(one))",
-    replace: "[...this.#keeping].toReversed()",
+    find: "most.toSorted((one, other) => burdenOf(other) - burdenOf(one))",
+    replace: "most.toReversed()",
     tests: ["gateway/src/host/listen.test.ts"],
+  },
+  {
+    name: "an account that reads none of its answers has those of others broken off",
+    file: "gateway/src/host/http/unread-room.ts",
+    find: "({ owner }) => owner",
+    replace: "() => undefined",
+    tests: ["test/callers/unread-answers.test.ts"],
   },
   {
     name: "every piece that a reader has yet to take is copied with each that follows",

@@ -10,6 +10,7 @@ import type { Budget, KeyScope } from "../../gateway/src/keys/keys.ts";
 import { createSecrets } from "../../gateway/src/keys/secrets.ts";
 import type { Store } from "../../gateway/src/store/store.ts";
 import type { TierName } from "../../gateway/src/limits/tiers.ts";
+import type { ConnectionSettings } from "../../gateway/src/host/http/connections.ts";
 import { createListen, type Listen } from "../../gateway/src/host/listen.ts";
 import { loadCatalogue } from "../../gateway/src/operation/catalogue.ts";
 import { systemClock, type Clock } from "../../gateway/src/platform/clock.ts";
@@ -89,6 +90,7 @@ interface GatewayOptions {
   /** Where SQLite's file lies; a temporary folder of its own when not given. */
   readonly folder?: string;
   readonly store?: SqliteOptions;
+  readonly listening?: Partial<ConnectionSettings>;
   readonly parts?: Partial<GatewayParts>;
   /** A last word about the parts, for tests that put something between them. */
   readonly wrap?: (parts: GatewayParts) => GatewayParts;
@@ -107,6 +109,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
   const open: { gateway?: Gateway } = {};
   const server = createListen({
     onBug: (error) => log.error("an answer failed unexpectedly", describeError(error)),
+    ...options.listening,
   })({
     host: "127.0.0.1",
     port: 0,

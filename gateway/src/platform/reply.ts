@@ -11,6 +11,8 @@ export interface Reply {
   readonly body: string | Uint8Array | PacedBody;
   /** The connection ends with this answer. */
   readonly closes: boolean;
+  /** Whose it is, where that is known: what owners leave unread is counted together. */
+  readonly owner?: string | undefined;
 }
 
 export const isPaced = (body: Reply["body"]): body is PacedBody =>

@@ -45,7 +45,7 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
       retryable: refusal?.details.retryable ?? retryable,
       crossesOrigins: call.crossesOrigins,
     });
-    return { status, headerLines, body, closes };
+    return { status, headerLines, body, closes, owner: call.known.caller?.accountId };
   };
 
   const refused = (call: HttpCall, refusal: CallRefused): Reply => {

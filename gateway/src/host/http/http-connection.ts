@@ -62,6 +62,7 @@ export class HttpConnection implements Peer, Reader, Unread {
   #passedBytes = 0;
 
   #closes = false;
+  #owner: string | undefined;
   #stream: PacedBody | undefined;
 
   constructor(host: ConnectionHost, socket: PeerSocket) {
@@ -91,6 +92,11 @@ export class HttpConnection implements Peer, Reader, Unread {
 
   get keptSeconds(): number {
     return this.#writer.behindSeconds;
+  }
+
+  /** Whose answer was sent last. */
+  get owner(): string | undefined {
+    return this.#owner;
   }
 
   hasLeft(): boolean {
@@ -288,8 +294,9 @@ export class HttpConnection implements Peer, Reader, Unread {
     );
   }
 
-  #reply({ status, headerLines, body, closes }: Reply, { method, head }: ArrivedRequest): void {
+  #reply({ status, headerLines, body, closes, owner }: Reply, { method, head }: ArrivedRequest): void {
     this.#phase = "answering";
+    this.#owner = owner;
     this.#quietSeconds = 0;
     this.#closes ||= closes;
     const start = statusLine(status) + headerLines;

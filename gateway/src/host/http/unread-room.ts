@@ -2,6 +2,8 @@
 export interface Unread {
   readonly keptBytes: number;
   readonly keptSeconds: number;
+  /** Whose answer it is; undefined where nobody knows. */
+  readonly owner: string | undefined;
   /** Breaks the answer off; nothing is kept of it then. */
   readonly terminate: () => void;
 }
@@ -29,23 +31,29 @@ export class UnreadRoom {
       if (bytes === 0) this.#keeping.delete(each);
       takenBytes += bytes;
     }
-    return takenBytes > this.#bytesMax ? this.#breakOff(takenBytes - this.#bytesMax) : 0;
+    let count = 0;
+    for (; takenBytes > this.#bytesMax; count++) takenBytes -= this.#breakOffOne();
+    return count;
   }
 
   leave(unread: Unread): void {
     this.#keeping.delete(unread);
   }
 
-  /** Begins with those for whom the most was kept for the longest: a peer that reads has less left every second. */
-  #breakOff(bytes: number): number {
-    let [count, freedBytes] = [0, 0];
-    for (const unread of [...this.#keeping].toSorted((one, other) => burdenOf(other) - burdenOf(one))) {
-      if (freedBytes >= bytes) break;
-      freedBytes += roomOf(unread);
-      unread.terminate();
-      count++;
-    }
-    return count;
+  /**
+   * Of the owner for whom the most is kept, so that nobody loses an answer to somebody who reads less; and there the one of
+   * which the most was kept for the longest: a peer that reads has less left every second. Returns the room that it had.
+   */
+  #breakOffOne(): number {
+    let most: Unread[] = [];
+    for (const kept of Map.groupBy(this.#keeping, ({ owner }) => owner).values())
+      if (bytesOf(kept) > bytesOf(most)) most = kept;
+    const [heaviest] = most.toSorted((one, other) => burdenOf(other) - burdenOf(one));
+    if (!heaviest) throw new Error("Room is taken, and nobody has it.");
+    const bytes = roomOf(heaviest);
+    this.#keeping.delete(heaviest);
+    heaviest.terminate();
+    return bytes;
   }
 }
 
@@ -53,5 +61,8 @@ export class UnreadRoom {
 const freeBytes = 256 * 1024;
 
 const roomOf = ({ keptBytes }: Unread): number => Math.max(0, keptBytes - freeBytes);
+
+const bytesOf = (kept: readonly Unread[]): number =>
+  kept.reduce((bytes, unread) => bytes + roomOf(unread), 0);
 
 const burdenOf = (unread: Unread): number => roomOf(unread) * (unread.keptSeconds + 1);
