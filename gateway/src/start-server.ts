@@ -93,9 +93,12 @@ export async function startServer(parts: StartParts): Promise<number> {
               { ended: waiting, newcomers_ended: newcomers },
             );
           if (unread > 0)
-            log.warn("more unread answers than there is room for; those kept longest were broken off", {
-              broken_off: unread,
-            });
+            log.warn(
+              "more unread answers than there is room for; those of whoever left most unread were broken off",
+              {
+                broken_off: unread,
+              },
+            );
         },
         newId: parts.newId,
         onBug: (error, requestId) =>
