@@ -2,7 +2,7 @@
 
 import { lookup } from "node:dns/promises";
 import type { Settings } from "./config/environment.ts";
-import { bodyRoomBytesUsual } from "./host/body-room-bytes.ts";
+import { bodyRoomBytesUsual } from "./host/memory-rooms.ts";
 import { createDocumentFetch } from "./host/fetch-document.ts";
 import { claimed } from "./host/installation.ts";
 import { createListen } from "./host/listen.ts";

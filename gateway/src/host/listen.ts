@@ -4,6 +4,7 @@ import type { HttpRequest } from "../platform/http-request.ts";
 import type { Peer } from "../platform/peer.ts";
 import type { Reply } from "../platform/reply.ts";
 import { connectionsMaxUsual } from "./connections-max.ts";
+import { unreadRoomBytesUsual } from "./memory-rooms.ts";
 import { Connections, type ConnectionSettings } from "./http/connections.ts";
 import type { HttpConnection } from "./http/http-connection.ts";
 
@@ -48,7 +49,7 @@ const usual = (): ConnectionSettings => ({
   idleSeconds: 60,
   stalledSeconds: 255,
   connectionsMax: connectionsMaxUsual(),
-  unreadBytesMax: 256 * 1024 * 1024,
+  unreadBytesMax: unreadRoomBytesUsual(),
   onFull: () => {},
   newId: () => Bun.randomUUIDv7(),
   onBug: () => {},

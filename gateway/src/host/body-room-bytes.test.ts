@@ -1,9 +1,0 @@
-import { expect, test } from "bun:test";
-import { bodyRoomBytesUsual } from "./body-room-bytes.ts";
-
-const MiB = 1024 * 1024;
-
-test("bodies may take an eighth of the memory there is, and always four of the largest", () => {
-  expect(bodyRoomBytesUsual(16_384 * MiB)).toBe(2_048 * MiB);
-  expect(bodyRoomBytesUsual(512 * MiB)).toBe(128 * MiB);
-});

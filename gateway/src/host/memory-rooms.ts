@@ -1,0 +1,17 @@
+// How much of the memory that the machine, or whoever confines us, gives may be taken by what others send and do not read.
+
+/** All bodies together. A call keeps its body two or three times until it is answered: as it came, as it was read, as it is sent on. */
+export const bodyRoomBytesUsual = (memoryBytes = process.constrainedMemory()): number =>
+  Math.max(bodyRoomBytesLeast, eighthOf(memoryBytes));
+
+/** All answers together that their callers have yet to read. */
+export const unreadRoomBytesUsual = (memoryBytes = process.constrainedMemory()): number =>
+  Math.max(unreadRoomBytesLeast, eighthOf(memoryBytes));
+
+/** Four of the largest bodies at once. */
+const bodyRoomBytesLeast = 128 * 1024 * 1024;
+
+/** Two of the largest answers. */
+const unreadRoomBytesLeast = 128 * 1024 * 1024;
+
+const eighthOf = (memoryBytes: number): number => Math.floor(memoryBytes / 8);
