@@ -40,6 +40,7 @@ const longFiles = [
   "./test/tasks/task-verdicts.test.ts",
   "./gateway/src/stores/sqlite/sqlite-ledger.test.ts",
   "./test/site/site-in-browser.test.ts",
+  "./test/site/reference-in-browser.test.ts",
   "./gateway/src/host/listen.test.ts",
   "./test/crashes/kills.test.ts",
   "./test/account/account-in-browser.test.ts",

@@ -1,6 +1,6 @@
 // A real browser for what a person sees: the Chromium of this machine, driven by playwright-core.
 
-import { test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { chromium, type Browser, type Page } from "playwright-core";
@@ -114,6 +114,12 @@ export async function show(page: Page, { width, dark }: (typeof looks)[number]):
 /** A page that is wider than its window scrolls sideways, which nobody wants. */
 export const widthOf = (page: Page): Promise<unknown> =>
   page.evaluate("document.documentElement.scrollWidth");
+
+/** Nothing on the console, and nobody else asked for anything. */
+export function expectQuiet({ complaints, requested }: TestBrowser, siteUrl: string): void {
+  expect(complaints).toEqual([]);
+  expect(requested.filter((url) => !url.startsWith(`${siteUrl}/`) && !url.startsWith("blob:"))).toEqual([]);
+}
 
 const axe = readFileSync(join(import.meta.dir, "../../node_modules/axe-core/axe.min.js"), "utf8");
 
