@@ -306,9 +306,9 @@ export const mutants = [
   },
   {
     name: "nodes: one gives up its earlier name before its slots are brought over",
-    file: `${stores}/redis/soft-limiter.ts`,
-    find: "await limiter.come();",
-    replace: "await limiter.join();",
+    file: `${stores}/redis/limiter-script.ts`,
+    find: "if asked == 'join' and isEarlierName(name) then",
+    replace: "if isEarlierName(name) then",
     tests: limitsFaults,
     only: "counts before, while and after its node was cut off",
   },
