@@ -8,7 +8,8 @@ test("bodies may take an eighth of the memory there is, and always four of the l
   expect(bodyRoomBytesUsual(512 * MiB)).toBe(128 * MiB);
 });
 
-test("answers that nobody reads may take an eighth of it too, and always two of the largest", () => {
-  expect(unreadRoomBytesUsual(16_384 * MiB)).toBe(2_048 * MiB);
+test("answers that nobody reads may take an eighth of it too, always two of the largest, and never more than four", () => {
+  expect(unreadRoomBytesUsual(16_384 * MiB)).toBe(256 * MiB);
+  expect(unreadRoomBytesUsual(1_536 * MiB)).toBe(192 * MiB);
   expect(unreadRoomBytesUsual(512 * MiB)).toBe(128 * MiB);
 });

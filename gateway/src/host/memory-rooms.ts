@@ -4,14 +4,15 @@
 export const bodyRoomBytesUsual = (memoryBytes = process.constrainedMemory()): number =>
   Math.max(bodyRoomBytesLeast, eighthOf(memoryBytes));
 
-/** All answers together that their callers have yet to read. */
+/** All answers together that their callers have yet to read. Nobody needs more of it for having more memory. */
 export const unreadRoomBytesUsual = (memoryBytes = process.constrainedMemory()): number =>
-  Math.max(unreadRoomBytesLeast, eighthOf(memoryBytes));
+  Math.min(Math.max(unreadRoomBytesLeast, eighthOf(memoryBytes)), unreadRoomBytesMost);
 
 /** Four of the largest bodies at once. */
 const bodyRoomBytesLeast = 128 * 1024 * 1024;
 
-/** Two of the largest answers. */
+/** Two of the largest answers, and four. */
 const unreadRoomBytesLeast = 128 * 1024 * 1024;
+const unreadRoomBytesMost = 256 * 1024 * 1024;
 
 const eighthOf = (memoryBytes: number): number => Math.floor(memoryBytes / 8);
