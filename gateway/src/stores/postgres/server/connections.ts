@@ -71,6 +71,7 @@ export function openConnections(options: ConnectionOptions): Connections {
     });
 
   const reserveWithin = async (waitMs: number, purpose: keyof typeof pools): Promise<ReservedSQL> => {
+    if (waitMs <= 0) throw new NoConnection();
     const waiting = new AbortController();
     const timer = setTimeout(() => waiting.abort(new NoConnection()), waitMs);
     try {
