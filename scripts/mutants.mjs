@@ -14,6 +14,7 @@ import { root } from "./launch/root.mjs";
 import { runInGroup } from "./planting/run-in-group.mjs";
 import { plant, withCopy } from "./planting/sources.mjs";
 import { misplacedIn, misspellingsIn, unmetIn } from "./planting/unfit-mutants.mjs";
+import { makeScratch, removeScratch } from "./testing/scratch.mjs";
 
 const linesShown = 60;
 
@@ -108,7 +109,11 @@ function outcomeOf(mutant, bun) {
   const args = ["test", "--timeout", "60000", "--bail", ...named, ...tests];
   return withCopy(async (folder) => {
     plant(mutant, folder);
-    const { code, lines } = await runInGroup(bun, args, { folder, env: envFor(mutant) });
+    // Tests that stop at the first failure clear nothing away.
+    const scratch = await makeScratch();
+    const env = { ...envFor(mutant), TMPDIR: scratch };
+    const { code, lines } = await runInGroup(bun, args, { folder, env });
+    await removeScratch(scratch);
     if (code === 0) return "SURVIVED";
     // A test must have noticed: whatever else went wrong proves nothing.
     return lines.some((line) => line.startsWith("(fail)")) ? "killed" : "BROKEN";
