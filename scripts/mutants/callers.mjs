@@ -205,4 +205,11 @@ export const mutants = [
     replace: "",
     tests: ["test/sign-in/sign-in-pages.test.ts"],
   },
+  {
+    name: "zeros that an address leaves out make it another network's",
+    file: "gateway/src/platform/caller-address.ts",
+    find: "[...before, ...leftOut, ...behind]",
+    replace: "[...before, ...behind]",
+    tests: ["gateway/src/platform/caller-address.test.ts"],
+  },
 ];

@@ -1,5 +1,6 @@
-import { expect, test } from "bun:test";
-import { callerAddress, createIsProxy, isNetwork } from "./caller-address.ts";
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { addressBlock, callerAddress, createIsProxy, isNetwork } from "./caller-address.ts";
 
 const isProxy = createIsProxy(["10.0.0.0/8", "127.0.0.1", "2001:db8::/32"]);
 
@@ -33,3 +34,42 @@ test("a network is an address, or an address and its bits", () => {
     expect(isNetwork(not)).toBe(false);
   }
 });
+
+describe("whoever asks is one of a block of addresses", () => {
+  test.each([
+    ["all of IPv4", "203.0.113.7", "203.0.113.7"],
+    ["the same in IPv6 clothes", "::ffff:203.0.113.7", "203.0.113.7"],
+    ["a /64 of IPv6", "2001:470:1:2:3:4:5:6", "2001:470:1:2::/64"],
+    ["with zeros left out in the middle of its first half", "2a02::5:1:2:3:4", "2a02:0:0:5::/64"],
+    ["with zeros left out behind that", "2A02:0:0:05::1", "2a02:0:0:5::/64"],
+    ["with zeros left out across the middle", "2a02:1::1", "2a02:1:0:0::/64"],
+    ["that ends like one of IPv4", "64:ff9b:1:2:3::192.0.2.33", "64:ff9b:1:2::/64"],
+    ["that is this machine's", "::1", "0:0:0:0::/64"],
+    ["nobody knows", undefined, "unknown"],
+  ])("%s", (_, address, block) => {
+    expect(addressBlock(address)).toBe(block);
+  });
+
+  test("that has one name, however its addresses are written", () => {
+    const group = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff }));
+    const half = fc.array(group, { minLength: 4, maxLength: 4 });
+    fc.assert(
+      fc.property(half, half, half, (network, one, other) => {
+        const block = addressBlock(inFull(network, one));
+        expect(addressBlock(shortened(network, one))).toBe(block);
+        expect(addressBlock(shortened(network, other))).toBe(block);
+        if (String(network) !== String(other)) expect(addressBlock(shortened(other, one))).not.toBe(block);
+      }),
+    );
+  });
+});
+
+const inFull = (...halves: readonly number[][]): string =>
+  halves
+    .flat()
+    .map((group) => group.toString(16))
+    .join(":");
+
+/** As systems write it: the longest run of zeros is left out. */
+const shortened = (...halves: readonly number[][]): string =>
+  new URL(`http://[${inFull(...halves)}]`).hostname.slice(1, -1);

@@ -58,12 +58,21 @@ const withPort = /^(?:(?<v4>[\d.]+):\d{1,5}|\[(?<v6>[^\]]+)\](?::\d{1,5})?)$/;
 export function addressBlock(address: string | undefined): string {
   if (address === undefined) return "unknown";
   const plain = withoutMapping(address);
-  if (!plain.includes(":")) return plain;
-  const [head = ""] = plain.split("::");
-  return plain.includes("::") && head.split(":").length < 4
-    ? `${head}::/64`
-    : `${plain.split(":").slice(0, 4).join(":")}::/64`;
+  return plain.includes(":") ? `${networkOf(plain)}::/64` : plain;
 }
+
+/** The first four groups in one spelling. Which zeros an address leaves out depends on those behind them, too. */
+function networkOf(address: string): string {
+  const [before = [], behind = []] = address.replace(dottedEnd, "0:0").split("::").map(groupsIn);
+  const leftOut = Array.from({ length: 8 - before.length - behind.length }, () => "0");
+  const groups = [...before, ...leftOut, ...behind].slice(0, 4);
+  return groups.map((group) => Number.parseInt(group, 16).toString(16)).join(":");
+}
+
+const groupsIn = (text: string): string[] => (text === "" ? [] : text.split(":"));
+
+/** The last two groups, written as an address of IPv4. */
+const dottedEnd = /[\d.]+\.\d+$/;
 
 const withoutMapping = (address: string): string =>
   /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
