@@ -4,6 +4,7 @@ import { failureIn } from "./chat-failure.ts";
 import { oddUsage } from "./chat-tokens.ts";
 import { keptIdOf } from "./kept-ids.ts";
 import type { ChatEvent } from "../dialects/chat.ts";
+import { brokenOff, stopped, withheld, type CutShort } from "../dialects/cut-short.ts";
 import type { Dialect, SseEvent, WriteContext } from "../dialects/dialect.ts";
 import type { ShownEnding, StreamRules } from "../streams/frame-passer.ts";
 import { saysError } from "../answers/hidden-error.ts";
@@ -51,7 +52,7 @@ export function chatStream(
       alike: form === serverSent,
       write: (frame, events) =>
         events.some(isWithheld)
-          ? sayError(withheld)
+          ? sayError(errorOf(withheld))
           : (native.showFrame?.(frame, context) ?? form.sayFrame(frame)),
       // A vendor that ended in good order but never said that it had finished is booked as having failed, so it is told
       // as that: official clients take a stream that just ends for a whole answer.
@@ -99,25 +100,10 @@ const isStart = (event: ChatEvent): boolean => event.kind === "start";
 
 type StreamError = Extract<ChatEvent, { readonly kind: "error" }>;
 
-/** Half an answer must not look like a whole one. */
-const brokenOff: StreamError = {
-  kind: "error",
-  type: "server_error",
-  code: "provider_request_failed",
-  message: "The provider's answer broke off.",
-};
+const errorOf = (cut: CutShort): StreamError => ({ kind: "error", type: "server_error", ...cut });
 
-const stopped: StreamError = { ...brokenOff, message: "The gateway stopped before the end of the answer." };
-
-const cutBy = (ending: ShownEnding): StreamError => (ending === "gateway_stopped" ? stopped : brokenOff);
-
-/** What the caller hears where a vendor speaks of the operator's key or credit in the middle of its answer. */
-const withheld: StreamError = {
-  kind: "error",
-  type: "server_error",
-  code: "provider_unavailable",
-  message: "The provider cannot go on with this answer.",
-};
+const cutBy = (ending: ShownEnding): StreamError =>
+  errorOf(ending === "gateway_stopped" ? stopped : brokenOff);
 
 function withheldFrom(
   events: readonly ChatEvent[],
@@ -129,7 +115,7 @@ function withheldFrom(
   const said = json && (saysError(json) ? json : failureIn(json));
   const refused = said && withheldRefusal(said, words);
   if (refused === undefined) return events;
-  return events.map((event) => (isError(event) ? { ...withheld, refused } : event));
+  return events.map((event) => (isError(event) ? { ...errorOf(withheld), refused } : event));
 }
 
 const isError = (event: ChatEvent): event is StreamError => event.kind === "error";

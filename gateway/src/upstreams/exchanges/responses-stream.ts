@@ -6,6 +6,7 @@ import { objectIn } from "../answers/answer-text.ts";
 import { saysError } from "../answers/hidden-error.ts";
 import { withheldRefusal } from "../answers/refusal-subject.ts";
 import { unshown, type ChatEvent } from "../dialects/chat.ts";
+import { brokenOff, stopped, withheld, type CutShort } from "../dialects/cut-short.ts";
 import type { OperatorWords } from "../protocol.ts";
 import type { ShownEnding, StreamRules } from "../streams/frame-passer.ts";
 import { sseText, type SseFrame } from "../streams/sse.ts";
@@ -30,7 +31,7 @@ export function responsesStream(dispatch: Dispatch, words: OperatorWords): Strea
       return events;
     },
     alike: true,
-    write: ({ text }, events) => (events.some(isWithheld) ? sayError(withheldError, nextNumber) : text),
+    write: ({ text }, events) => (events.some(isWithheld) ? sayError(withheld, nextNumber) : text),
     end: (ending) => (ending === "whole" ? "" : sayError(cutBy(ending), nextNumber)),
     keptIds: () => kept.all,
     oddFigures: (frame) => {
@@ -46,23 +47,10 @@ function numberAfter(event: JsonObject | undefined): number | undefined {
   return Number.isSafeInteger(number) ? Number(number) + 1 : undefined;
 }
 
-const brokenOff = {
-  code: "provider_request_failed",
-  message: "The provider's answer broke off before its end.",
-};
-
-const stopped = { ...brokenOff, message: "The gateway stopped before the end of the answer." };
-
-const cutBy = (ending: ShownEnding): JsonObject => (ending === "gateway_stopped" ? stopped : brokenOff);
-
-/** What the caller hears where a vendor speaks of the operator's key or credit in the middle of its answer. */
-const withheldError = {
-  code: "provider_unavailable",
-  message: "The provider cannot go on with this answer.",
-};
+const cutBy = (ending: ShownEnding): CutShort => (ending === "gateway_stopped" ? stopped : brokenOff);
 
 /** Says the error twice: OpenAI's reference has it at the top, and its client and others look for it under `error`. */
-function sayError(told: JsonObject, number: number): string {
+function sayError(told: CutShort, number: number): string {
   const error = { ...told, param: null };
   const event = {
     type: "error",

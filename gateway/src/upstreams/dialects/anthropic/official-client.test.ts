@@ -62,7 +62,7 @@ test("the official client gathers from the stream the message that the JSON is, 
 });
 
 test("the official client throws when the answer broke off or failed", async () => {
-  expect(await failureOf(content)).toContain("broke off");
+  expect(await failureOf(content)).toContain("broke off before its end");
   const failed: ChatEvent = { kind: "error", type: "overloaded_error", message: "Overloaded" };
   expect(await failureOf([...content, failed])).toContain("Overloaded");
 });

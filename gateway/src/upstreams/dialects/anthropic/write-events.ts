@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent, ChatUsage } from "../chat.ts";
+import { brokenOff } from "../cut-short.ts";
 import type { SseEvent, WriteContext } from "../dialect.ts";
 import { sse } from "./sse.ts";
 import { writeHead, writeStop } from "./write-answer.ts";
@@ -68,8 +69,7 @@ export function createEventWriter(context: WriteContext): EventWriter {
   // The figures wait for the end: OpenAI tells them after the stop.
   function end(): SseEvent[] {
     if (phase === "failed") return [];
-    // Half an answer must not look like a whole one.
-    if (stopped === undefined) return fail("api_error", "The upstream's answer broke off.");
+    if (stopped === undefined) return fail("api_error", brokenOff.message);
     const delta = writeStop({ stop: stopped.reason, stopSequence: stopped.stopSequence });
     return [
       ...start(),
