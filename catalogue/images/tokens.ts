@@ -18,7 +18,7 @@ interface ImageTokens {
 
 export function imageTokens(body: AskedImage, model: ModelFacts): ImageTokens {
   const isOpenAis = model.names.every(heedsQuality);
-  const pixels = framesOf(body) * pixelsOf(body, isOpenAis ? pixelsLeast : pixelsAuto);
+  const pixels = framesOf(body) * pixelsOf(body, isOpenAis ? pixelsMin : pixelsAuto);
   const perToken = model.names.every(isFirst) ? pixelsPerTokenFirst : pixelsPerToken;
   const asked = isOpenAis ? qualityOf(body.quality, "high") : "high";
   const worst = model.names.every(isKnown) ? asked : nextHigher[asked];
@@ -53,7 +53,7 @@ type Quality = keyof typeof pixelsPerToken;
 const nextHigher: Readonly<Record<Quality, Quality>> = { low: "medium", medium: "high", high: "high" };
 
 /** The smallest image in the vendor's tables. */
-const pixelsLeast = 1_024 * 1_024;
+const pixelsMin = 1_024 * 1_024;
 /** The largest image that a vendor chooses by itself. */
 const pixelsAuto = 1_024 * 1_536;
 /** The largest image that can be asked for by a name ("4K") instead of a size. */

@@ -4,7 +4,7 @@ interface Entry<Value> {
   next: Entry<Value> | undefined;
 }
 
-const placesLeast = 256;
+const placesMin = 256;
 
 /**
  * What is here only for a while, by a name of its own. A `Map` that many come to and leave is made anew again and again by
@@ -13,7 +13,7 @@ const placesLeast = 256;
  * nothing points to what came later.
  */
 export class TransitMap<Value> {
-  #places: (Entry<Value> | undefined)[] = emptyPlaces(placesLeast);
+  #places: (Entry<Value> | undefined)[] = emptyPlaces(placesMin);
   #size = 0;
 
   get size(): number {
@@ -52,7 +52,7 @@ export class TransitMap<Value> {
   }
 
   clear(): void {
-    this.#places = emptyPlaces(placesLeast);
+    this.#places = emptyPlaces(placesMin);
     this.#size = 0;
   }
 

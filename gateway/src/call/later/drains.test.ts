@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { createDrains } from "./drains.ts";
 
 test("a key has so many drains and no more, until one has ended", () => {
-  const drains = createDrains({ most: 10, mostOfKey: 2 });
+  const drains = createDrains({ drainsMax: 10, drainsOfKeyMax: 2 });
   const first = drains.begin("a");
   expect(first).toBeDefined();
   expect(drains.begin("a")).toBeDefined();
@@ -14,7 +14,7 @@ test("a key has so many drains and no more, until one has ended", () => {
 });
 
 test("all keys together have so many", () => {
-  const drains = createDrains({ most: 3, mostOfKey: 2 });
+  const drains = createDrains({ drainsMax: 3, drainsOfKeyMax: 2 });
   const ends = ["a", "a", "b"].map((key) => drains.begin(key));
   expect(ends).not.toContain(undefined);
   expect(drains.begin("c")).toBeUndefined();

@@ -7,13 +7,13 @@ export interface Drains {
   readonly begin: (keyId: string) => (() => void) | undefined;
 }
 
-export function createDrains({ most = 256, mostOfKey = 16 } = {}): Drains {
+export function createDrains({ drainsMax = 256, drainsOfKeyMax = 16 } = {}): Drains {
   const ofKeys = new Map<string, number>();
   let all = 0;
   return {
     begin: (keyId) => {
       const ofKey = ofKeys.get(keyId) ?? 0;
-      if (all >= most || ofKey >= mostOfKey) return undefined;
+      if (all >= drainsMax || ofKey >= drainsOfKeyMax) return undefined;
       all++;
       ofKeys.set(keyId, ofKey + 1);
       return () => {

@@ -34,7 +34,7 @@ interface Moving {
 const rowsMax = 16;
 const callsMax = 16_384;
 /** A move goes on with every commit, and should not take days where commits are small. */
-const movedLeast = 32;
+const movedMin = 32;
 /** Adding to a list dirties the pages around its end, however little it is: so all of an account is added at once, in bounds. */
 const pieceMax = 256;
 
@@ -66,7 +66,7 @@ export function createCallLists(db: Database): CallLists {
         moving = { left: [...waiting.byAccount].map(newestFirst), due: 0, lastRow: waiting.lastRow };
         waiting = { byAccount: new Map(), calls: 0, rows: 0, lastRow: waiting.lastRow };
       }
-      moving.due += Math.max(calls, movedLeast);
+      moving.due += Math.max(calls, movedMin);
       for (let next = moving.left.at(-1); next; next = moving.left.at(-1)) {
         const [accountId, callIds] = next;
         const piece = Math.min(callIds.length, pieceMax);

@@ -4,8 +4,8 @@
  */
 export class MarkIndex {
   readonly #salt: number;
-  #marks = new Uint32Array(placesLeast);
-  #numbers = new Float64Array(placesLeast);
+  #marks = new Uint32Array(placesMin);
+  #numbers = new Float64Array(placesMin);
   #size = 0;
   /** Places that are not empty: rows were there, be they gone or not. */
   #taken = 0;
@@ -64,7 +64,7 @@ export class MarkIndex {
   /** Twice to four times as many places as there are rows, whether there were more before or fewer. */
   #makeRoom(): void {
     const [marks, numbers] = [this.#marks, this.#numbers];
-    const places = Math.max(placesLeast, 2 ** Math.ceil(Math.log2((this.#size + 1) * 2)));
+    const places = Math.max(placesMin, 2 ** Math.ceil(Math.log2((this.#size + 1) * 2)));
     this.#marks = new Uint32Array(places);
     this.#numbers = new Float64Array(places);
     this.#size = 0;
@@ -92,7 +92,7 @@ export class MarkIndex {
   }
 }
 
-const placesLeast = 256;
+const placesMin = 256;
 /** Beyond this, one has to look at too many places to find the right one. */
 const crowdedAt = 0.75;
 /** Numbers of rows begin with one. */

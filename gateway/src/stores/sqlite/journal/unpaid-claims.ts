@@ -25,7 +25,7 @@ export interface UnpaidClaims {
 }
 
 /** Marks of rows that are gone stay until there are twice as many as were read, or so many more; then all are read anew. */
-const addedLeast = 1_000;
+const addedMin = 1_000;
 /** Which row has a mark is found by the key itself. */
 const anyRow = 1;
 
@@ -38,7 +38,7 @@ export function createUnpaidClaims(db: Database, salt: number): UnpaidClaims {
   const read = (): MarkIndex => {
     const marks = new MarkIndex(salt);
     for (const { account_id, key_hash } of sql.all.iterate()) add(marks, account_id, key_hash);
-    sizeMax = Math.max(marks.size * 2, marks.size + addedLeast);
+    sizeMax = Math.max(marks.size * 2, marks.size + addedMin);
     return (index = marks);
   };
 
