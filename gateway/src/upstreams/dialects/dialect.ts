@@ -44,17 +44,20 @@ export interface Dialect {
   readonly writeAnswer: (answer: ChatAnswer, context: WriteContext) => JsonObject;
   /** A fresh reader for one stream: hand it each event, collect what it means. */
   readonly createEventReader: () => EventReader;
-  /** A fresh writer for one stream: hand it each event, send what it says. `end` is called once, last. */
-  readonly createEventWriter: (context: WriteContext) => {
-    readonly write: (event: ChatEvent) => readonly SseEvent[];
-    readonly end: () => readonly SseEvent[];
-  };
+  /** A fresh writer for one stream: hand it each event, send what it says. */
+  readonly createEventWriter: (context: WriteContext) => EventWriter;
 }
 
 export interface EventReader {
   (event: SseEvent): readonly ChatEvent[];
   /** What it means that the stream ended in good order, where no event said that the answer had. */
   readonly end?: () => readonly ChatEvent[];
+}
+
+export interface EventWriter {
+  readonly write: (event: ChatEvent) => readonly SseEvent[];
+  /** Called once, last. */
+  readonly end: () => readonly SseEvent[];
 }
 
 /** Something the other side cannot be told. `field` names it as the caller wrote it; writers, as OpenAI's callers do. */

@@ -1,18 +1,13 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent, ChatUsage } from "../chat.ts";
 import { brokenOff } from "../cut-short.ts";
-import type { SseEvent, WriteContext } from "../dialect.ts";
+import type { EventWriter, SseEvent, WriteContext } from "../dialect.ts";
 import { sse } from "./sse.ts";
 import { writeHead, writeStop } from "./write-answer.ts";
 import { createBlockWriter } from "./write-blocks.ts";
 import { writeDeltaUsage, writeUsage } from "./usage.ts";
 
 type Stopped = Extract<ChatEvent, { readonly kind: "stop" }>;
-
-interface EventWriter {
-  readonly write: (event: ChatEvent) => readonly SseEvent[];
-  readonly end: () => readonly SseEvent[];
-}
 
 export function createEventWriter(context: WriteContext): EventWriter {
   const blocks = createBlockWriter();

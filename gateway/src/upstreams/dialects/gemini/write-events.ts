@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent, ChatUsage, ToolCallPart } from "../chat.ts";
-import type { SseEvent, WriteContext } from "../dialect.ts";
+import type { EventWriter, SseEvent, WriteContext } from "../dialect.ts";
 import { writeStopReason } from "./stop-reason.ts";
 import { given } from "./given.ts";
 import { createSignatureJoiner } from "./joined-signatures.ts";
@@ -9,11 +9,6 @@ import { writeImage } from "./media.ts";
 import { writeStreamError } from "./stream-error.ts";
 import { writeUsage } from "./usage.ts";
 import { writeCall, writeReasoning } from "./write-parts.ts";
-
-interface EventWriter {
-  readonly write: (event: ChatEvent) => readonly SseEvent[];
-  readonly end: () => readonly SseEvent[];
-}
 
 export function createEventWriter(context: WriteContext): EventWriter {
   const writer = createChunkWriter(context);

@@ -1,16 +1,13 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent, ChatUsage } from "../chat.ts";
-import type { SseEvent, WriteContext } from "../dialect.ts";
+import type { EventWriter, SseEvent, WriteContext } from "../dialect.ts";
 import { writeId } from "./write-answer.ts";
 import { writeImage } from "./content.ts";
 import { writeStopReason } from "./stop-reason.ts";
 import { writeSignature } from "./tool-calls.ts";
 import { writeUsage } from "./usage.ts";
 
-export function createEventWriter(context: WriteContext): {
-  readonly write: (event: ChatEvent) => readonly SseEvent[];
-  readonly end: () => readonly SseEvent[];
-} {
+export function createEventWriter(context: WriteContext): EventWriter {
   let id = writeId(undefined, context);
   let begun = false;
   let failed = false;
