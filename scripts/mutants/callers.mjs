@@ -89,8 +89,8 @@ export const mutants = [
   {
     name: "whose an answer is that its vendor keeps is forgotten while the vendor has it",
     file: "gateway/src/routing/kept-answers.ts",
-    find: "= 31 * 24",
-    replace: "= 29 * 24",
+    find: "= 31 * dayMs",
+    replace: "= 29 * dayMs",
     tests: ["test/callers/kept-answers.test.ts"],
   },
   {

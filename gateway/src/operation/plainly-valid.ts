@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isJsonObject } from "../platform/json.ts";
 
 /** True for a value that its schema surely accepts and hands on as it is; false says nothing. */
 type IsPlainlyValid = (value: unknown) => boolean;
@@ -49,14 +50,11 @@ function looseObject(schema: z.ZodObject): IsPlainlyValid | undefined {
     members.push([name, isValid]);
   }
   return (value) => {
-    if (!isRecord(value)) return false;
+    if (!isJsonObject(value)) return false;
     for (const [name, isValid] of members) if (!isValid(value[name])) return false;
     return true;
   };
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function array(schema: z.ZodArray): IsPlainlyValid | undefined {
   const isValid = plainlyValid(schema.element);

@@ -1,3 +1,5 @@
+import { dayMs } from "../platform/utc-day.ts";
+
 /** What a vendor keeps of an answer that somebody got here: the answer itself and its items, for later calls to go on with. */
 export interface KeptAnswer {
   readonly accountId: string;
@@ -31,4 +33,4 @@ export interface KeptAnswers {
 export const hashKeptId = (id: string): Uint8Array => new Bun.CryptoHasher("sha256").update(id).digest();
 
 /** Vendors keep what they keep for 30 days. A day more, so that no clock lets go before theirs does. */
-export const answersKeptMs = 31 * 24 * 60 * 60 * 1000;
+export const answersKeptMs = 31 * dayMs;

@@ -1,6 +1,7 @@
 import type { SignInRecords } from "../../../grants/sign-in-records.ts";
 import { createSealing } from "../../../keys/sealing.ts";
 import type { Secrets } from "../../../keys/secrets.ts";
+import { dayMs } from "../../../platform/utc-day.ts";
 import type { Introduction } from "./introduction.ts";
 
 /**
@@ -38,7 +39,7 @@ interface Parts {
  * A session that nobody used for so long has ended. Many clients never open another one when theirs is gone, and are left
  * open over a weekend.
  */
-export const sessionLifeMs = 7 * 24 * 60 * 60_000;
+export const sessionLifeMs = 7 * dayMs;
 /**
  * How often its use is written down: a process that has to find it may miss the last uses by this much, and one that knows it
  * hears so much later that it was ended at another.
