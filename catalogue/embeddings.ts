@@ -1,4 +1,4 @@
-import { defineOperation, z } from "../gateway/src/for-catalogues.ts";
+import { defineOperation, guessTokens, z } from "../gateway/src/for-catalogues.ts";
 import { conversationTimeoutMs, modelMember } from "./conversations/common.ts";
 import { checkDearer } from "./conversations/dearer-members.ts";
 import { bodyValuesMax, embeddingInput, type EmbeddingInput } from "./embeddings/input.ts";
@@ -46,9 +46,9 @@ export const embeddingsCreate = defineOperation({
   servedBy: { openai: { exchange: "embeddings", path: "/embeddings" } },
 });
 
-/** Tokens are counted. For a text, four bytes a token is the usual rule of thumb. */
+/** Tokens are counted, and those of a text guessed. */
 function tokensExpected(input: EmbeddingInput): number {
-  if (typeof input === "string") return Math.ceil(Buffer.byteLength(input) / 4);
+  if (typeof input === "string") return guessTokens(Buffer.byteLength(input));
   let counted = 0;
   for (const one of input) counted += typeof one === "number" ? 1 : tokensExpected(one);
   return counted;

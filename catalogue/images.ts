@@ -1,4 +1,4 @@
-import { defineOperation, z } from "../gateway/src/for-catalogues.ts";
+import { defineOperation, guessTokens, z } from "../gateway/src/for-catalogues.ts";
 import { images } from "./answers/model-answers.ts";
 import { checkDearer } from "./conversations/dearer-members.ts";
 import { checkCounts } from "./images/counts.ts";
@@ -65,7 +65,7 @@ export const imagesGenerate = defineOperation({
       checkDearer(body);
       const images = body.n ?? 1;
       checkCounts(body, images);
-      const inputTokens = Math.ceil(Buffer.byteLength(body.prompt) / 4);
+      const inputTokens = guessTokens(Buffer.byteLength(body.prompt));
       const { usual, most } = imageTokens(body, model);
       return {
         expected: { input_tokens: inputTokens, output_tokens: images * usual },

@@ -1,4 +1,4 @@
-import { defineModel, defineOperation, z } from "../gateway/src/for-catalogues.ts";
+import { defineModel, defineOperation, guessTokens, z } from "../gateway/src/for-catalogues.ts";
 
 const documentsMax = 2_048;
 const documentBytesMax = 512 * 1024;
@@ -88,9 +88,10 @@ export const rerankCreate = defineOperation({
       const queryBytes = Buffer.byteLength(body.query);
       const documentBytes = body.documents.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
       const bytes = queryBytes * body.documents.length + documentBytes;
+      const tokens = guessTokens(bytes);
       return {
-        expected: { input_tokens: Math.ceil(bytes / 4) },
-        tokens: Math.ceil(bytes / 4),
+        expected: { input_tokens: tokens },
+        tokens,
         atMost: { input_tokens: bytes + tokensAddedPerDocument * body.documents.length },
       };
     },

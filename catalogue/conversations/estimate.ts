@@ -3,6 +3,7 @@
 
 import {
   contextTokensMax,
+  guessTokens,
   refuse,
   type CallInput,
   type Estimate,
@@ -129,7 +130,7 @@ function inputTokensUsual(
   bodyBytes: number,
   { contextTokens }: ModelFacts,
 ): number {
-  const textTokens = Math.ceil((bodyBytes - mediaBytes) / 4);
+  const textTokens = guessTokens(bodyBytes - mediaBytes);
   return Math.min(textTokens + media * mediumTokensUsual, contextTokens ?? Infinity);
 }
 

@@ -28,5 +28,6 @@ export { refuse } from "./platform/refusals.ts";
 export { idempotencyKeyPattern, idempotencyKeyRule } from "./ledger/idempotency-key.ts";
 export { openApplicationsMax } from "./ledger/quota-applications.ts";
 export { secondsPerDay } from "./platform/utc-day.ts";
+export { guessTokens } from "./prices/guess-tokens.ts";
 export { contextTokensMax } from "./prices/quantities.ts";
 export { reportDaysMax } from "./usage/usage-report.ts";

@@ -142,15 +142,19 @@ describe("rerank", () => {
     }
   });
 
-  test("a vendor that counts no tokens is billed by estimate, and the receipt says so", async () => {
+  test("a vendor that counts no tokens is billed as it was quoted, and the receipt says so", async () => {
     const cohere = rerankers.find(({ name }) => name === "cohere");
     if (!cohere) throw new Error("no cohere");
     const account = await gateway.openAccount();
+    const asked = await gateway.post(account, cohere.path, cohere.body, { "x-tollgate-cost-mode": "quote" });
+    const quoted = (await asked.json()) as { readonly breakdown: readonly { readonly quantity: number }[] };
+    const [{ quantity } = { quantity: 0 }] = quoted.breakdown;
+    expect(quantity).toBeGreaterThan(0);
     const estimated = await send(account, cohere);
-    const { usage } = (await estimated.json()) as Ranking;
+    expect(((await estimated.json()) as Ranking).usage).toEqual({ total_tokens: quantity });
     expect(await gateway.receipt(account, estimated)).toMatchObject({
       usage_source: "estimated",
-      usage: { input_tokens: usage.total_tokens },
+      usage: { input_tokens: quantity },
     });
 
     const meta = { billed_units: { search_units: 1 }, tokens: { input_tokens: 41 } };

@@ -2,6 +2,7 @@ import type { TokenReading } from "../../operation/token-reading.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import type { ChatAnswer } from "../dialects/chat.ts";
 import type { NativeChat } from "./native-chat.ts";
+import { guessTokens } from "../../prices/guess-tokens.ts";
 import { isPlainCount, readCount } from "../../prices/read-count.ts";
 import { oddStop, quantitiesOf } from "../streams/stream-meter.ts";
 
@@ -18,7 +19,7 @@ export function readTokens(json: unknown, native: NativeChat, answer: ChatAnswer
   const isUncounted = parts.some(({ kind }) => kind === "image");
   return {
     used: undefined,
-    estimate: bytes > 0 || isUncounted ? { output_tokens: Math.ceil(bytes / 4) } : undefined,
+    estimate: bytes > 0 || isUncounted ? { output_tokens: guessTokens(bytes) } : undefined,
     isUncounted,
     model,
     anomalies,

@@ -9,6 +9,7 @@ import { readErrorMessage, writeDialectError } from "../dialects/dialect-errors.
 import type { Dialect } from "../dialects/dialect.ts";
 import { dialects } from "../dialects/dialects.ts";
 import type { Exchange } from "../protocol.ts";
+import { guessTokens } from "../../prices/guess-tokens.ts";
 import { readCount } from "../../prices/read-count.ts";
 
 /** What is particular about a vendor that counts. */
@@ -79,7 +80,6 @@ const sayCount = ({ name }: Dialect, tokens: number): JsonObject =>
 const tokensPerMessage = 4;
 const tokensPerImage = 1_000;
 
-/** Four bytes a token is the usual rule of thumb. */
 function estimate({ system, messages, tools }: ChatRequest): number {
   const parts = [...system, ...messages.flatMap((message) => message.parts)].flatMap(withResults);
   const images = parts.filter(({ kind }) => kind === "image" || kind === "file").length;
@@ -88,7 +88,7 @@ function estimate({ system, messages, tools }: ChatRequest): number {
     ...tools.map(({ name, description = "", parameters }) => name + description + JSON.stringify(parameters)),
   ];
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-  return Math.ceil(bytes / 4) + messages.length * tokensPerMessage + images * tokensPerImage;
+  return guessTokens(bytes) + messages.length * tokensPerMessage + images * tokensPerImage;
 }
 
 const withResults = (part: ChatPart): readonly ChatPart[] =>

@@ -5,6 +5,7 @@ import type { HiddenFailure } from "../../operation/exchanged.ts";
 import { modelOf } from "../../operation/forwarder.ts";
 import type { TokenReading } from "../../operation/token-reading.ts";
 import { isJsonObject } from "../../platform/json.ts";
+import { guessTokens } from "../../prices/guess-tokens.ts";
 import { errorIn, hiddenFailureIn, statusSaidIn } from "../answers/hidden-error.ts";
 import { withheldRefusal } from "../answers/refusal-subject.ts";
 import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
@@ -57,7 +58,7 @@ function readTokens(json: unknown): TokenReading {
   const bytes = textBytes(response["output"]);
   return {
     used: usage && quantitiesOf(usage),
-    estimate: usage === undefined && bytes > 0 ? { output_tokens: Math.ceil(bytes / 4) } : undefined,
+    estimate: usage === undefined && bytes > 0 ? { output_tokens: guessTokens(bytes) } : undefined,
     model: modelIn(response),
     gaveUp: isFailed(response),
     anomalies,

@@ -77,9 +77,8 @@ function rerankExchange(dialect: Dialect): Exchange {
       const counted = readCount(dialect.tokens(json), "total_tokens", anomalies);
       const tokens: TokenReading = {
         used: counted === undefined ? undefined : { input_tokens: counted },
-        // Without a report, an empty ranking is no delivery.
-        estimate:
-          results.length === 0 ? undefined : { input_tokens: counted ?? estimateTokens(bodyOf(dispatch)) },
+        // What was sent is all there is to pay for, and it is expected already; but an empty ranking is no delivery.
+        estimate: results.length === 0 ? undefined : {},
         anomalies,
       };
       return {
@@ -92,15 +91,6 @@ function rerankExchange(dialect: Dialect): Exchange {
       };
     },
   };
-}
-
-/** The query is read once with each document; four bytes a token is the usual rule of thumb. */
-function estimateTokens({ query, documents }: RerankBody): number {
-  const bytes = documents.reduce(
-    (sum, text) => sum + Buffer.byteLength(text),
-    Buffer.byteLength(query) * documents.length,
-  );
-  return Math.ceil(bytes / 4);
 }
 
 interface Result {

@@ -1,3 +1,4 @@
+import { guessTokens } from "../../prices/guess-tokens.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import type { TokenReading } from "../../operation/token-reading.ts";
 import type { WithheldRefusal } from "../../operation/withheld-refusal.ts";
@@ -130,7 +131,7 @@ export class StreamMeter {
   tokens(): TokenReading {
     const usage = this.#usage;
     const told: Quantities = usage ? quantitiesOf(usage) : {};
-    const output = Math.max(told["output_tokens"] ?? 0, Math.ceil(this.#outputBytes / 4));
+    const output = Math.max(told["output_tokens"] ?? 0, guessTokens(this.#outputBytes));
     const passed = { ...told, output_tokens: output };
     const isFinal = this.#usageIsFinal || this.#nothingCameAfterUsage();
     // Whatever an error says that it used, nothing is paid for it in place of an answer.
