@@ -248,7 +248,7 @@ describe("is written down", () => {
       failures = 1;
       const { id } = await keepOne(stream);
       expect(gateway.logged.join("")).toContain(
-        "whose an answer is that its vendor keeps could not be written",
+        "the owner of an answer that its vendor keeps could not be written",
       );
       await until(() => kept.length === 1);
       const answer = await gateway.post(stranger, path, { ...next, previous_response_id: id });

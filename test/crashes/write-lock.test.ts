@@ -108,6 +108,9 @@ describe("another process holds the write lock", () => {
       expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
       expect(error).toMatchObject({ code: "billing_dependency_timeout", retryable: true });
     }
+    const logged = tollgate.logged.join("");
+    expect(logged).toContain("the books could not be read");
+    expect(logged).not.toContain("could not be written");
     expect((await tollgate.call(account, "/v1/credits/balance")).status).toBe(200);
   });
 

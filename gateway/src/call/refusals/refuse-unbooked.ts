@@ -7,16 +7,18 @@ import type { Gate } from "../gate.ts";
 interface Unbookable {
   readonly message: string;
   readonly retryable: boolean;
+  /** What the operator is told; that the ledger could not be written where it is not said. */
+  readonly event?: string;
 }
 
-/** The books cannot be written. Money fails closed: nothing is sent, or nothing is delivered. */
+/** The books do not answer. Money fails closed: nothing is sent, or nothing is delivered. */
 export function refuseUnbooked(
   error: unknown,
   call: Pick<Call, "id">,
   why: Unbookable,
   gate: Pick<Gate, "storeNews">,
 ): never {
-  gate.storeNews.failed("the ledger could not be written", error, call.id);
+  gate.storeNews.failed(why.event ?? "the ledger could not be written", error, call.id);
   throw unbooked(error, why);
 }
 
@@ -31,7 +33,11 @@ export function unbooked(error: unknown, { message, retryable }: Unbookable): Ca
 /** For books that could not be read because of somebody else; undefined where something else went wrong. */
 export const whyUnread = (error: unknown): Unbookable | undefined =>
   error instanceof NotWritten
-    ? { message: "The books could not be read, so nothing was done.", retryable: true }
+    ? {
+        message: "The books could not be read, so nothing was done.",
+        retryable: true,
+        event: "the books could not be read",
+      }
     : undefined;
 
 /** For a free change that could not be written down; undefined where something else went wrong. */

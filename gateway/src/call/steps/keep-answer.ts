@@ -24,7 +24,7 @@ export function keepAnswer(
   };
   const keep = (): Promise<void> => gate.keptAnswers.keep(answer, nowMs);
   return keep().catch((error: unknown) => {
-    const what = "whose an answer is that its vendor keeps";
+    const what = "the owner of an answer that its vendor keeps";
     gate.storeNews.failed(`${what} could not be written`, error, call.id);
     writeLater({ what, about: { request_id: call.id } }, keep, gate);
   });
