@@ -6,7 +6,7 @@ import { splitTarget, type HttpRequest } from "./platform/http-request.ts";
 import type { InFlight } from "./platform/in-flight.ts";
 import { describeError, type Log } from "./platform/log.ts";
 import { CallRefused } from "./platform/refusals.ts";
-import type { Reply } from "./platform/reply.ts";
+import type { Answered, OwnedPage } from "./platform/reply.ts";
 import type { Visitor } from "./platform/visitor.ts";
 
 interface Parts {
@@ -22,14 +22,14 @@ export function createFrontDoor({
   newId,
   inFlight,
   log,
-}: Parts): (request: HttpRequest, visitor: Visitor) => Promise<Reply | Response> {
+}: Parts): (request: HttpRequest, visitor: Visitor) => Promise<Answered> {
   const { linkPages, agents, calls, signIn, account, operator, site, sandboxLinks, website } = doors;
   // Link pages have paths of the API, and the agents' door may have one; neither asks for a key as that for calls does.
   const beforeCalls: readonly Door[] = [linkPages, agents];
   const afterCalls: readonly Door[] = [signIn, account, operator, site, sandboxLinks];
   const forTheRest: Entrance = { door: website, answer: website.answer };
 
-  const serve = (request: HttpRequest, visitor: Visitor): Promise<Reply | Response> => {
+  const serve = (request: HttpRequest, visitor: Visitor): Promise<Answered> => {
     const target = splitTarget(request.target);
     const { path } = target;
     const broken = brokenRequest(request);
@@ -44,7 +44,7 @@ export function createFrontDoor({
   };
 
   /** The door for calls counts them itself: whatever is done around every call is worth a promise less. */
-  const attend = async (answer: Reply | Response | Promise<Reply | Response>): Promise<Reply | Response> => {
+  const attend = async (answer: Answered | Promise<Answered>): Promise<Answered> => {
     inFlight.calls++;
     try {
       return await answer;
@@ -53,7 +53,7 @@ export function createFrontDoor({
     }
   };
 
-  const enter = async ({ door, answer }: Entrance, visit: DoorVisit): Promise<Reply | Response> => {
+  const enter = async ({ door, answer }: Entrance, visit: DoorVisit): Promise<Answered> => {
     try {
       return named(await answer(visit), visit);
     } catch (error) {
@@ -91,9 +91,10 @@ function findEntrance(doors: readonly Door[], request: HttpRequest, path: string
 }
 
 /** Every answer has a name by which it can be asked about, also one that went wrong. */
-function named(response: Response, { id }: DoorVisit): Response {
-  if (!response.headers.has("x-request-id")) response.headers.set("x-request-id", id);
-  return response;
+function named<Page extends Response | OwnedPage>(answer: Page, { id }: DoorVisit): Page {
+  const { headers } = answer instanceof Response ? answer : answer.page;
+  if (!headers.has("x-request-id")) headers.set("x-request-id", id);
+  return answer;
 }
 
 /** Browsers and proxies together send some thirty. */

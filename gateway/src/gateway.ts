@@ -28,7 +28,7 @@ import { createInFlight, type InFlight } from "./platform/in-flight.ts";
 import type { Log } from "./platform/log.ts";
 import type { Metrics } from "./platform/metrics.ts";
 import { unknownPeer, type Peer } from "./platform/peer.ts";
-import type { Reply } from "./platform/reply.ts";
+import type { Answered } from "./platform/reply.ts";
 import { Visitor } from "./platform/visitor.ts";
 import type { UpstreamHealth } from "./routing/upstream-health.ts";
 
@@ -66,7 +66,7 @@ export interface GatewayParts {
 }
 
 export interface Gateway {
-  readonly answer: (request: HttpRequest, peer?: Peer) => Promise<Reply | Response>;
+  readonly answer: (request: HttpRequest, peer?: Peer) => Promise<Answered>;
   readonly offer: () => Offer;
   /** Swaps what is on sale for calls that begin from now on. */
   readonly reload: (catalogue: Catalogue, config: Config, sandboxUrl: string | undefined) => Promise<Offer>;

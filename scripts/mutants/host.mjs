@@ -322,6 +322,27 @@ export const mutants = [
     tests: ["test/callers/unread-answers.test.ts"],
   },
   {
+    name: "all pages that are not read count as one reader's, whosever they are",
+    file: "gateway/src/host/http/http-connection.ts",
+    find: 'closes: headers.get("connection") === "close", owner }',
+    replace: 'closes: headers.get("connection") === "close" }',
+    tests: ["test/callers/unread-answers.test.ts"],
+  },
+  {
+    name: "all agents who do not read their results count as one",
+    file: "gateway/src/doors/mcp/answer-agents.ts",
+    find: "owner: caller?.accountId",
+    replace: "owner: undefined",
+    tests: ["test/callers/unread-answers.test.ts"],
+  },
+  {
+    name: "all people who do not read the files of their calls count as one",
+    file: "gateway/src/doors/account/account-door.ts",
+    find: "owner: visit.key.accountId",
+    replace: "owner: undefined",
+    tests: ["test/callers/unread-answers.test.ts"],
+  },
+  {
     name: "every piece that a reader has yet to take is copied with each that follows",
     file: "gateway/src/host/http/unsent.ts",
     find: "Math.max(2 * this.bytes, this.bytes + length)",

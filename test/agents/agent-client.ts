@@ -57,23 +57,30 @@ export async function askModern(
   return send(url, {
     method: "POST",
     headers: { ...modernHeaders(key, method, name), ...options.headers },
-    body: JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method,
-      params: {
-        ...params,
-        _meta: {
-          [`${prefix}protocolVersion`]: modernVersion,
-          [`${prefix}clientCapabilities`]: options.capabilities ?? {},
-          [`${prefix}clientInfo`]: { name: "test", version: "1" },
-          ...options.meta,
-        },
-      },
-    }),
+    body: modernMessage(method, params, options),
     ...(options.signal ? { signal: options.signal } : {}),
   });
 }
+
+export const modernMessage = (
+  method: string,
+  params: Readonly<Record<string, unknown>>,
+  { capabilities = {}, meta }: Pick<ModernOptions, "capabilities" | "meta"> = {},
+): string =>
+  JSON.stringify({
+    jsonrpc: "2.0",
+    id: 1,
+    method,
+    params: {
+      ...params,
+      _meta: {
+        [`${prefix}protocolVersion`]: modernVersion,
+        [`${prefix}clientCapabilities`]: capabilities,
+        [`${prefix}clientInfo`]: { name: "test", version: "1" },
+        ...meta,
+      },
+    },
+  });
 
 export const modernHeaders = (
   key: string | undefined,

@@ -22,6 +22,7 @@ export async function askDirectly(gateway: Gateway, request: Request, peer?: Pee
   };
   const answer = await gateway.answer(asked, peer);
   if (answer instanceof Response) return answer;
+  if ("page" in answer) return answer.page;
   const { body } = answer;
   if (!isPaced(body)) return responseOf(answer);
   const { status, headers } = responseOf({ ...answer, body: "" });

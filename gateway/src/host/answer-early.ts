@@ -1,6 +1,6 @@
 import type { HttpRequest } from "../platform/http-request.ts";
 import type { Peer } from "../platform/peer.ts";
-import type { Reply } from "../platform/reply.ts";
+import type { Answered } from "../platform/reply.ts";
 
 interface Starting {
   /** Who answers once everything stands. */
@@ -11,7 +11,7 @@ interface Starting {
 }
 
 interface Answering {
-  readonly answer: (request: HttpRequest, peer: Peer) => Promise<Reply | Response>;
+  readonly answer: (request: HttpRequest, peer: Peer) => Promise<Answered>;
 }
 
 /** A start takes less than a second, and longer where much is to be recovered; probes and clients wait for some seconds. */
@@ -25,7 +25,7 @@ export async function answerEarly(
   request: HttpRequest,
   peer: Peer,
   { opening, newId, patienceMs = patienceUsualMs }: Starting,
-): Promise<Reply | Response> {
+): Promise<Answered> {
   const gateway = await Promise.race([opening, Bun.sleep(patienceMs)]);
   if (gateway && !peer.hasLeft()) return gateway.answer(request, peer);
   const headers = { "x-request-id": newId(), "retry-after": "1" };

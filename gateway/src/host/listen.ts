@@ -2,7 +2,7 @@ import type { SocketHandler } from "bun";
 import { codeOf } from "../platform/error-code.ts";
 import type { HttpRequest } from "../platform/http-request.ts";
 import type { Peer } from "../platform/peer.ts";
-import type { Reply } from "../platform/reply.ts";
+import type { Answered } from "../platform/reply.ts";
 import { connectionsMaxUsual } from "./connections-max.ts";
 import { unreadRoomBytesUsual } from "./memory-rooms.ts";
 import { Connections, type ConnectionSettings } from "./http/connections.ts";
@@ -12,7 +12,7 @@ import type { HttpConnection } from "./http/http-connection.ts";
 export type Listen = (options: {
   readonly host: string;
   readonly port: number;
-  readonly answer: (request: HttpRequest, peer: Peer) => Promise<Reply | Response>;
+  readonly answer: (request: HttpRequest, peer: Peer) => Promise<Answered>;
 }) => Listening;
 
 export interface Listening {

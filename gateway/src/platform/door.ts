@@ -1,5 +1,6 @@
 import type { HttpRequest, SplitTarget } from "./http-request.ts";
 import type { CallRefused } from "./refusals.ts";
+import type { OwnedPage } from "./reply.ts";
 import type { Located } from "./visitor.ts";
 
 /** Every door but that for HTTP calls: agents, clients that sign in, people at their browsers. */
@@ -15,7 +16,7 @@ export interface Door {
   readonly refuse?: (refusal: CallRefused, visit: DoorVisit) => Response;
 }
 
-export type AnswerVisit = (visit: DoorVisit) => Promise<Response>;
+export type AnswerVisit = (visit: DoorVisit) => Promise<Response | OwnedPage>;
 
 /** A request at the door that it is for. */
 export interface DoorVisit {

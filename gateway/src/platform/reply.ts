@@ -15,6 +15,15 @@ export interface Reply {
   readonly owner?: string | undefined;
 }
 
+/** A page, and the account that it was made for. */
+export interface OwnedPage {
+  readonly page: Response;
+  readonly owner: string | undefined;
+}
+
+/** Whatever a request is answered with. */
+export type Answered = Reply | Response | OwnedPage;
+
 export const isPaced = (body: Reply["body"]): body is PacedBody =>
   typeof body !== "string" && !(body instanceof Uint8Array);
 

@@ -2,6 +2,7 @@ import { accountPage, accountPageUrl, allowedHosts, type Addresses } from "../..
 import type { McpConfig } from "../../config/mcp-config.ts";
 import { accountFiles, accountPages, signInVisits, tryTake } from "../../limits/visitor-limits.ts";
 import type { AnswerVisit, Door } from "../../platform/door.ts";
+import type { OwnedPage } from "../../platform/reply.ts";
 import { html } from "../pages/html.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import { searchOf, type PageRequest } from "../people/form.ts";
@@ -24,7 +25,7 @@ interface Parts extends ReaderParts {
 export function createAccountDoor(parts: Parts): Door {
   const { addresses, limiter } = parts;
 
-  const route = async (asked: PageRequest, query: URLSearchParams): Promise<Response> => {
+  const route = async (asked: PageRequest, query: URLSearchParams): Promise<Response | OwnedPage> => {
     const { method, headers } = asked.request;
     if (!allowedHosts(addresses, parts.config().allowedHosts).has(headers.get("host") ?? ""))
       return elsewhere(addresses);
@@ -40,7 +41,7 @@ export function createAccountDoor(parts: Parts): Door {
         if (visit.action !== undefined) return notUnderstood();
         const shown = asked.path === callsFilePath ? accountFiles : accountPages;
         if (!(await tryTake(limiter, shown(visit.key.id)))) return tooMany();
-        return show(await openReader(visit, parts), query);
+        return { page: await show(await openReader(visit, parts), query), owner: visit.key.accountId };
       },
     });
   };

@@ -109,10 +109,10 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
       receivedAtMs: gate.clock.wallMs(),
       mcpUrl: renameToHost(addresses.mcpUrl, visit.request.headers.get("host")),
     };
-    const response = await answerArrival(arrival);
-    const { requests } = arrival.known;
-    if (requests) tellRequestsLimit(response.headers, requests, gate.clock.wallMs());
-    return response;
+    const page = await answerArrival(arrival);
+    const { requests, caller } = arrival.known;
+    if (requests) tellRequestsLimit(page.headers, requests, gate.clock.wallMs());
+    return { page, owner: caller?.accountId };
   };
 
   const endListening = async (): Promise<void> => {

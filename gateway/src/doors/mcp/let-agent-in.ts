@@ -51,6 +51,7 @@ export async function letAgentIn(
 ): Promise<LetIn | Response> {
   const presented = presentedKey(request.headers, { path: new URL(mcpUrl).pathname, offer: offer() });
   const caller = await checkCredential({ presented, receivedAtMs, address: () => visitor.address() }, gate);
+  known.caller = caller;
   const limited = await caughtRefusal(() => countRequest({ known, offer: offer() }, caller, gate));
   const unheard = refusePayingHeaders(request, offer());
   if (unheard) {

@@ -14,11 +14,11 @@ export interface SignedInVisit {
 }
 
 /** Shows a page to whoever signed in; everybody else is asked for a key first. */
-export async function withPerson(
+export async function withPerson<Page>(
   asked: PageRequest,
   parts: FormParts,
-  page: { readonly purpose: string; readonly show: (visit: SignedInVisit) => Promise<Response> },
-): Promise<Response> {
+  page: { readonly purpose: string; readonly show: (visit: SignedInVisit) => Promise<Page> },
+): Promise<Page | Response> {
   const { people } = parts;
   const person = await people.read(asked.request);
   const posted = asked.request.method === "POST";

@@ -1,11 +1,11 @@
 import type { HttpRequest } from "../../platform/http-request.ts";
 import type { Peer } from "../../platform/peer.ts";
-import type { Reply } from "../../platform/reply.ts";
+import type { Answered } from "../../platform/reply.ts";
 import type { HttpConnection } from "./http-connection.ts";
 
 /** Whoever owns the connections and answers their requests. */
 export interface ConnectionHost {
-  readonly answer: (request: HttpRequest, peer: Peer) => Promise<Reply | Response>;
+  readonly answer: (request: HttpRequest, peer: Peer) => Promise<Answered>;
   /** For the next request, or for a peer that does not read its answer. A call that waits for its upstream is not idle. */
   readonly idleSeconds: number;
   /** For a peer that does not read its stream. */

@@ -2,7 +2,7 @@ import { partOf } from "../../platform/buffer-part.ts";
 import { passedBytesMax, type Fault } from "../../platform/http-request.ts";
 import type { PacedBody, Reader } from "../../platform/paced-body.ts";
 import type { Peer } from "../../platform/peer.ts";
-import { isPaced, type Reply } from "../../platform/reply.ts";
+import { isPaced, type Answered, type OwnedPage, type Reply } from "../../platform/reply.ts";
 import { ArrivedRequest } from "./arrived-request.ts";
 import type { ConnectionHost } from "./connection-host.ts";
 import { headEndIn, notHttp } from "./head-end.ts";
@@ -273,23 +273,24 @@ export class HttpConnection implements Peer, Reader, Unread {
     if (this.#passedBytes > passedBytesMax) this.letGo();
   }
 
-  #answer(answer: Reply | Response, request: ArrivedRequest): void {
-    if (answer instanceof Response)
+  #answer(answer: Answered, request: ArrivedRequest): void {
+    if (answer instanceof Response) this.#answer({ page: answer, owner: undefined }, request);
+    else if ("page" in answer)
       this.#answerPage(answer, request).catch((error: unknown) => this.#breakOff(error));
     else if (this.#request === request) this.#reply(answer, request);
     else if (isPaced(answer.body)) answer.body.cancel();
   }
 
-  async #answerPage(response: Response, request: ArrivedRequest): Promise<void> {
-    const { status, headers } = response;
+  async #answerPage({ page, owner }: OwnedPage, request: ArrivedRequest): Promise<void> {
+    const { status, headers } = page;
     let body;
     try {
-      body = await readPage(response);
+      body = await readPage(page);
     } catch (error) {
       return this.#fail(error, request);
     }
     this.#answer(
-      { status, headerLines: linesOf(headers), body, closes: headers.get("connection") === "close" },
+      { status, headerLines: linesOf(headers), body, closes: headers.get("connection") === "close", owner },
       request,
     );
   }
