@@ -1,5 +1,12 @@
 export const mutants = [
   {
+    name: "thousands of parameters of one sign-in keep everybody waiting for seconds",
+    file: "gateway/src/doors/oauth/protocol-endpoints.ts",
+    find: "const parametersMax = 100;",
+    replace: "const parametersMax = 100_000;",
+    tests: ["test/bad-inputs/slow-inputs.test.ts"],
+  },
+  {
     name: "a person's maximum lets what is dearer through",
     file: "gateway/src/doors/mcp/approval/ask-approval.ts",
     find: "exposureOf(asked) <= most;",

@@ -1,6 +1,7 @@
 import type { Addresses } from "../../config/addresses.ts";
 import { unusedClientsMax } from "../../grants/sign-in-records.ts";
 import { clientRegistrations, tryTake } from "../../limits/visitor-limits.ts";
+import { refuse } from "../../platform/refusals.ts";
 import type { Store } from "../../store/store.ts";
 import { searchOf, type FormParts, type PageRequest } from "../people/form.ts";
 import { issuerOf, type Provider } from "./authorization-server.ts";
@@ -19,6 +20,12 @@ interface Parts extends Pick<FormParts, "limiter" | "readBody"> {
 export type AnswerEndpoint = (asked: PageRequest) => Promise<Response>;
 
 const bodyBytesMax = 64 * 1024;
+
+/**
+ * A sign-in has some dozen. The server looks through all of them for each, so thousands of them, which fit into an address,
+ * would keep everybody waiting for seconds; and whoever sends them needs no key.
+ */
+const parametersMax = 100;
 
 export function createProtocolEndpoints(parts: Parts): AnswerEndpoint {
   const { addresses, limiter, readBody } = parts;
@@ -64,6 +71,9 @@ export function createProtocolEndpoints(parts: Parts): AnswerEndpoint {
 
   return async (asked) => {
     const { request, path, search } = asked;
+    if (search.split("&").length > parametersMax) {
+      refuse("invalid_parameters", `The address has more than ${parametersMax} parameters.`);
+    }
     if (path === "/register" && request.method === "POST") return register(asked);
     if (path === "/authorize") return authorize(asked);
     if (request.method !== "POST") return askServer(asked, { search });
