@@ -1,5 +1,12 @@
 export const mutants = [
   {
+    name: "what an agent says beside a tool's arguments is looked through however much it is",
+    file: "gateway/src/doors/mcp/let-agent-in.ts",
+    find: "const valuesBesideMax = 1_000;",
+    replace: "const valuesBesideMax = 1_000_000;",
+    tests: ["test/bad-inputs/slow-inputs.test.ts"],
+  },
+  {
     name: "thousands of parameters of one sign-in keep everybody waiting for seconds",
     file: "gateway/src/doors/oauth/protocol-endpoints.ts",
     find: "const parametersMax = 100;",

@@ -87,7 +87,8 @@ function readMessage(sent: Uint8Array): unknown {
   if (!parsed.ok) return protocolError(400, -32700, `Parse error: ${parsed.why}`);
   // Batches were taken out of the protocol; one message is one request.
   if (!isJsonObject(parsed.value)) return protocolError(400, -32600, "Invalid Request: expected one message");
-  return isNamedTooLong(parsed.value) ? namedTooLong() : parsed.value;
+  if (isNamedTooLong(parsed.value)) return namedTooLong();
+  return hasTooMuchBeside(parsed.value) ? tooMuchBeside() : parsed.value;
 }
 
 /**
@@ -107,6 +108,34 @@ const namedTooLong = (): Response =>
     400,
     -32600,
     `Invalid Request: id and progressToken may have ${nameCharactersMax} characters`,
+  );
+
+/**
+ * What a tool is given may be as large as an operation takes it. All else that clients say is a few dozen values, and the
+ * protocol's library looks at each several times: a hundred thousand would keep everybody waiting for half a second.
+ */
+const valuesBesideMax = 1_000;
+
+function hasTooMuchBeside(message: JsonObject): boolean {
+  const given = isJsonObject(message["params"]) ? message["params"]["arguments"] : undefined;
+  let values = 0;
+  const count = (value: unknown): void => {
+    values++;
+    if (typeof value !== "object" || value === null || value === given) return;
+    for (const inner of Object.values(value)) {
+      if (values > valuesBesideMax) return;
+      count(inner);
+    }
+  };
+  count(message);
+  return values > valuesBesideMax;
+}
+
+const tooMuchBeside = (): Response =>
+  protocolError(
+    400,
+    -32600,
+    `Invalid Request: beside what a tool is given, a message may have ${valuesBesideMax} values`,
   );
 
 /**
