@@ -1,5 +1,12 @@
 export const mutants = [
   {
+    name: "whoever takes a file of many calls keeps everybody waiting until it is done",
+    file: "gateway/src/doors/account/download-calls.ts",
+    find: "    await othersServed();\n",
+    replace: "",
+    tests: ["test/account/account-files.test.ts"],
+  },
+  {
     name: "what an agent says beside a tool's arguments is looked through however much it is",
     file: "gateway/src/doors/mcp/let-agent-in.ts",
     find: "const valuesBesideMax = 1_000;",

@@ -173,6 +173,46 @@ test("a file wants a span of days, and counts as many pages", async () => {
     ]);
 });
 
+test("others have their turn between the parts of a file", async () => {
+  let turn = 0;
+  const turnsOfParts: number[] = [];
+  const busy = await openTestGateway({
+    wrap: (parts) => {
+      const { calls } = parts.store;
+      const list: typeof calls.list = (...asked) => {
+        turnsOfParts.push(turn);
+        return calls.list(...asked);
+      };
+      return { ...parts, store: { ...parts.store, calls: { ...calls, list } } };
+    },
+  });
+  const counting = new AbortController();
+  const countTurns = (): void => {
+    turn++;
+    if (!counting.signal.aborted) setImmediate(countTurns);
+  };
+  try {
+    const owner = await busy.openAccount();
+    const calls = 600;
+    const rank = async (): Promise<void> => {
+      await (await busy.post(owner, "/v1/rerank", rerank)).text();
+    };
+    for (let made = 0; made < calls; made += 20) await Promise.all(Array.from({ length: 20 }, rank));
+    const { browser } = await signedIn(owner, "/account", busy);
+    await nextSecond();
+    countTurns();
+    turnsOfParts.length = 0;
+    const { html } = await browser.open(`/account/calls.csv?from=2026-01-01&to=${dayOf(Date.now())}`);
+    expect(readCsv(html)).toHaveLength(calls);
+    // Five hundred calls are a part.
+    expect(turnsOfParts).toHaveLength(2);
+    expect(new Set(turnsOfParts).size).toBe(2);
+  } finally {
+    counting.abort();
+    await busy.close();
+  }
+});
+
 test("a file holds fifty thousand calls; who asks for more is told how many there are", async () => {
   const yesterdaySeconds = Math.floor(Date.now() / 86_400_000) * 86_400 - 86_400;
   const yesterday = dayOf(yesterdaySeconds * 1_000);

@@ -24,17 +24,11 @@ export async function downloadCalls(reader: Reader, query: URLSearchParams): Pro
   if (!window) return refuse(wrongDays);
   const { totals } = await selfService.usage(asker, window);
   if (totals.requests > callsMax) return refuse(tooMany(totals.requests));
-  const calls = await readEnded(reader, window, totals.requests);
-  if (!calls) return refuse(tooFar);
-  const names = await keyNames(
-    reader,
-    calls.map(({ key_id: id }) => id),
-  );
-  const nameOf = ({ key_id: id }: Receipt): string => names.get(id) ?? id;
-  const rows = calls.map((call) => Object.values(columns).map((cell) => cell(call, nameOf)));
+  const lines = await writeEnded(reader, window, totals.requests);
+  if (!lines) return refuse(tooFar);
   const { startSeconds, endSeconds } = window;
   const file = `calls-${dayOf(startSeconds)}-to-${dayOf(Math.max(startSeconds, endSeconds - 1))}.csv`;
-  return new Response(csvOf([Object.keys(columns), ...rows]), {
+  return new Response(csvOf([Object.keys(columns)]) + lines.join(""), {
     headers: {
       "content-type": "text/csv; charset=utf-8",
       "content-disposition": `attachment; filename="${file}"`,
@@ -60,23 +54,27 @@ function readWindow(query: URLSearchParams, nowMs: number): UsageWindow | undefi
   return { startSeconds, endSeconds: Math.max(endSeconds, startSeconds + 1) };
 }
 
-/** Calls read at once, in a few milliseconds. */
+/** Calls read and written down at once, in some milliseconds. */
 const pageSize = 500;
 /** Reached only where the calls of one key lie far apart among those of many others. */
 const pagesMax = 400;
 
 /**
  * The list is in the order in which calls were made, and one may have been made long before it ended. So they are looked
- * through, the newest first, until as many are found as the usage report counts: then there are no more.
+ * through, the newest first, until as many are found as the usage report counts: then there are no more. Returns their lines,
+ * page by page.
  */
-async function readEnded(
-  { asker, selfService }: Reader,
+async function writeEnded(
+  reader: Reader,
   { startSeconds, endSeconds }: UsageWindow,
   count: number,
-): Promise<readonly Receipt[] | undefined> {
-  const found: Receipt[] = [];
+): Promise<readonly string[] | undefined> {
+  const { asker, selfService } = reader;
+  const names = new Map<string, string>();
+  const lines: string[] = [];
+  let found = 0;
   let before: string | undefined;
-  for (let pages = 0; found.length < count; pages++) {
+  for (let pages = 0; found < count; pages++) {
     if (pages === pagesMax) return undefined;
     const { data, next_cursor: next } = await selfService.receipts(asker, {
       limit: pageSize,
@@ -86,15 +84,28 @@ async function readEnded(
       status: undefined,
       keyId: seenBy(asker).keyId,
     });
-    for (const call of data) {
-      const endedMs = call.settled_at === null ? Infinity : Date.parse(call.settled_at);
-      if (endedMs >= startSeconds * 1000 && endedMs < endSeconds * 1000) found.push(call);
-    }
+    const ended = data.filter(({ settled_at: endedAt }) => {
+      const endedMs = endedAt === null ? Infinity : Date.parse(endedAt);
+      return endedMs >= startSeconds * 1000 && endedMs < endSeconds * 1000;
+    });
+    found += ended.length;
+    const strangers = ended.map(({ key_id: id }) => id).filter((id) => !names.has(id));
+    for (const [id, name] of await keyNames(reader, strangers)) names.set(id, name);
+    lines.push(linesOf(ended, names));
     if (next === null) break;
     before = next;
+    await othersServed();
   }
-  return found;
+  return lines;
 }
+
+function linesOf(calls: readonly Receipt[], names: ReadonlyMap<string, string>): string {
+  const nameOf = ({ key_id: id }: Receipt): string => names.get(id) ?? id;
+  return csvOf(calls.map((call) => Object.values(columns).map((cell) => cell(call, nameOf))));
+}
+
+/** SQLite answers at once, so nobody else would have a turn before the file is done. */
+const othersServed = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 type Cell = (call: Receipt, nameOf: (call: Receipt) => string) => string;
 
