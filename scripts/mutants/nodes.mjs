@@ -385,6 +385,14 @@ export const mutants = [
     only: "keeps whoever reads no longer than two seconds",
   },
   {
+    name: "nodes: who writes waits for a server that has stopped as long as a statement may take",
+    file: `${postgres}/server/database.ts`,
+    find: "insist((deadlineMs) => transact(work, {}, { deadlineMs }), patienceOfCallersMs, mayPassOf(options)),",
+    replace: "insist(() => transact(work, {}), patienceOfCallersMs, mayPassOf(options)),",
+    tests: faults,
+    only: "keeps whoever writes no longer than two seconds",
+  },
+  {
     name: "nodes: who reads waits for a connection however long others keep them all",
     file: `${postgres}/server/connections.ts`,
     find: "waiting.abort(new NoConnection())",

@@ -3,7 +3,7 @@ import type { Query } from "./server/query.ts";
 
 /** The fingerprint of the secret that the data belongs to: the first that claimed it, of however many at once. */
 export const claimSecret = (db: Database, fingerprint: string): Promise<string> =>
-  db.write((query) => claimSecretIn(query, fingerprint));
+  db.writePatiently((query) => claimSecretIn(query, fingerprint));
 
 /** The same, inside a transaction. */
 export async function claimSecretIn(query: Query, fingerprint: string): Promise<string> {

@@ -77,5 +77,9 @@ function noting(looks: Look[], db: Database): Database {
       }
       return query(text, values);
     };
-  return { ...db, write: (work, ...rest) => db.write((query) => work(explained(query)), ...rest) };
+  return {
+    ...db,
+    write: (work, ...rest) => db.write((query) => work(explained(query)), ...rest),
+    writePatiently: (work, ...rest) => db.writePatiently((query) => work(explained(query)), ...rest),
+  };
 }

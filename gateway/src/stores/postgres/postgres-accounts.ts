@@ -79,19 +79,19 @@ export function createPostgresAccounts(db: Database): AccountBook {
   };
 
   return {
-    create: (account) => db.write((query) => create(query, account)),
+    create: (account) => db.writePatiently((query) => create(query, account)),
     find: async (accountId) => {
       const [row] = await db.read<AccountRow>(find, [accountId]);
       return row && accountOf(row);
     },
     list: async () => (await db.readPatiently<AccountRow>(list)).map(accountOf),
-    update: (accountId, wanted) => db.write((query) => change(query, accountId, wanted)),
-    topUp: (payment) => db.write((query) => topUp(query, payment)),
+    update: (accountId, wanted) => db.writePatiently((query) => change(query, accountId, wanted)),
+    topUp: (payment) => db.writePatiently((query) => topUp(query, payment)),
     findPayment: async (accountId, transferId) => {
       const [row] = await db.read<BookedRow>(booked, [transferId, accountId]);
       return row && bookedOf(row);
     },
-    adjust: (correction) => db.write((query) => adjust(query, correction)),
+    adjust: (correction) => db.writePatiently((query) => adjust(query, correction)),
     entries: createPostgresEntries(db),
   };
 }

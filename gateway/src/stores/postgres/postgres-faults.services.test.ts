@@ -18,6 +18,8 @@ import {
   type Caller,
   type TestBooks,
 } from "../../ledger/conformance/shared-conformance.ts";
+import { applicationOf } from "../../ledger/conformance/test-application.ts";
+import { attemptOf } from "../../links/test-link-attempt.ts";
 import { openDatabase } from "./server/database.ts";
 import { countEndedRuns, countRows, inDatabase, insist, isNotTold, settled } from "./test-faults.ts";
 import type { Query } from "./server/query.ts";
@@ -247,24 +249,54 @@ describe("a server that stops answering", () => {
       ];
       const asks = Array.from({ length: 20 }, () => kinds).flat();
       await Promise.all(asks.map((ask): Promise<unknown> => ask()));
-      const timed = async (asked: () => Promise<unknown>, afterMs: number) => {
-        await Bun.sleep(afterMs);
-        const beganMs = performance.now();
-        const told = await settled(asked());
-        return { told, tookMs: performance.now() - beganMs };
-      };
-      server.freeze();
-      try {
-        // The first find connections that are frozen, all others none that is free, or none that comes about.
-        const asked = asks.map((ask, n) => timed(ask, n * 40));
-        for (const { told, tookMs } of await Promise.all(asked)) {
-          expect(told).toBeInstanceOf(StoreBusy);
-          expect(tookMs).toBeLessThan(3_500);
-        }
-      } finally {
-        server.thaw();
+      for (const { told, tookMs } of await askFrozen(asks)) {
+        expect(told).toBeInstanceOf(StoreBusy);
+        expect(tookMs).toBeLessThan(3_500);
       }
       await insist(() => Promise.all(asks.map((ask): Promise<unknown> => ask())));
+    });
+  });
+
+  test("keeps whoever writes no longer than two seconds, whatever they write, and what was refused is not written", async () => {
+    const url = await newDatabase();
+    await withNodes({ url, count: 1 }, async ({ node }) => {
+      const caller = await node(0).openCaller();
+      const { quotas, links, keptAnswers, tasks } = node(0).store();
+      let ids = 0;
+      const kinds = [
+        () => quotas.file(applicationOf(caller, `application_${++ids}`)),
+        () => links.begin(attemptOf(caller, `state_${++ids}`)),
+        () =>
+          keptAnswers.keep(
+            {
+              accountId: caller.accountId,
+              upstream: "vendor",
+              idHashes: [new TextEncoder().encode(`answer_${++ids}`)],
+              untilMs: middayMs + 1_000,
+            },
+            middayMs,
+          ),
+        () => tasks.hurry(`task_${++ids}`, middayMs),
+      ];
+      const asks = Array.from({ length: 8 }, () => kinds).flat();
+      await Promise.all(kinds.map((ask): Promise<unknown> => ask()));
+      const countWritten = async (): Promise<number> => {
+        const counts = ["quota_application", "link_attempt", "kept_answer"].map((table) =>
+          countRows(url, table),
+        );
+        return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+      };
+      const before = await countWritten();
+      for (const { told, tookMs } of await askFrozen(asks)) {
+        // No commit was on its way when the server stopped.
+        expect(told).toBeInstanceOf(StoreBusy);
+        expect(tookMs).toBeLessThan(3_500);
+      }
+      // Nothing comes late, either.
+      await Bun.sleep(500);
+      expect(await countWritten()).toBe(before);
+      for (const ask of kinds) await insist<unknown>(ask);
+      expect(await countWritten()).toBe(before + 3);
     });
   });
 
@@ -296,17 +328,41 @@ describe("a server that stops answering", () => {
   });
 });
 
-test("a list may take longer to read than a caller waits for anything else", async () => {
+test("a list may take longer to read, and a command to write, than a caller waits for anything else", async () => {
   const db = openDatabase({ url: server.url, monotonicMs: () => performance.now() });
   try {
     const slow = "SELECT pg_sleep(2.5)";
-    const [list, one] = await Promise.all([settled(db.readPatiently(slow)), settled(db.read(slow))]);
-    expect(list).toHaveLength(1);
-    expect(one).toBeInstanceOf(StoreBusy);
+    const [list, one, command, written] = await Promise.all([
+      settled(db.readPatiently(slow)),
+      settled(db.read(slow)),
+      settled(db.writePatiently((query) => query(slow))),
+      settled(db.write((query) => query(slow))),
+    ]);
+    expect([list, command]).toEqual([[expect.anything()], [expect.anything()]]);
+    for (const told of [one, written]) expect(told).toBeInstanceOf(StoreBusy);
   } finally {
     await db.close();
   }
 });
+
+/** Asks a server that has stopped, one after the other, and says what each was told, and after how long. */
+async function askFrozen(
+  asks: readonly (() => Promise<unknown>)[],
+): Promise<readonly { readonly told: unknown; readonly tookMs: number }[]> {
+  const timed = async (asked: () => Promise<unknown>, afterMs: number) => {
+    await Bun.sleep(afterMs);
+    const beganMs = performance.now();
+    const told = await settled(asked());
+    return { told, tookMs: performance.now() - beganMs };
+  };
+  server.freeze();
+  try {
+    // The first find connections that are frozen, all others none that is free, or none that comes about.
+    return await Promise.all(asks.map((ask, n) => timed(ask, n * 40)));
+  } finally {
+    server.thaw();
+  }
+}
 
 test("a read whose time was over before it had a connection is given up without a word to the operator's terminal", async () => {
   const warnings: string[] = [];

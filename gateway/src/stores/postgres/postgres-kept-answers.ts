@@ -7,8 +7,7 @@ import type { Query } from "./server/query.ts";
 export function createPostgresKeptAnswers(db: Database): KeptAnswers {
   return {
     // Kept twice it is kept once.
-    keep: (answer, nowMs) =>
-      db.write((query) => keep(query, answer, nowMs), undefined, { evenInDoubt: true }),
+    keep: (answer, nowMs) => db.write((query) => keep(query, answer, nowMs), { evenInDoubt: true }),
     find: async (accountId, idHashes, nowMs) => {
       const rows = await db.read<FoundRow>(sql.find, [idHashes.map(hexOf), accountId, nowMs]);
       return rows.map(({ upstream, is_known: isKnown }) => {

@@ -71,7 +71,7 @@ export function createPostgresKeys(db: Database): KeyBook {
   };
 
   return {
-    issue: (key) => db.write((query) => issue(query, key)),
+    issue: (key) => db.writePatiently((query) => issue(query, key)),
     find: (keyId) => findKey(db.read, keyId),
     list: async (accountId) => {
       const rows =
@@ -80,10 +80,10 @@ export function createPostgresKeys(db: Database): KeyBook {
           : await db.readPatiently<WholeKeyRow>(listOfAccount, [accountId]);
       return rows.map(wholeKeyOf);
     },
-    update: (keyId, wanted) => db.write((query) => change(query, keyId, wanted)),
-    rotate: (rotation) => db.write((query) => rotate(query, rotation)),
+    update: (keyId, wanted) => db.writePatiently((query) => change(query, keyId, wanted)),
+    rotate: (rotation) => db.writePatiently((query) => rotate(query, rotation)),
     revoke: (keyId, nowMs) =>
-      db.write(async (query) => {
+      db.writePatiently(async (query) => {
         await query(revoke, [nowMs, keyId]);
         return findKey(query, keyId);
       }),

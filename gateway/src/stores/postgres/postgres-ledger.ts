@@ -77,7 +77,7 @@ export function createPostgresLedger(parts: Parts): PostgresLedger {
 
   return {
     recordPrices: (prices) =>
-      db.write(async (query) => {
+      db.writePatiently(async (query) => {
         const rows = prices.map(({ operationId, model, terms }) => ({
           version: terms.version,
           operation_id: operationId,
@@ -122,7 +122,7 @@ const insertPrices = `
 
 async function forgetClaims(db: Database, nowMs: number): Promise<void> {
   for (let forgotten = claimsForgottenAtOnce; forgotten === claimsForgottenAtOnce;) {
-    const rows = await db.write((query) =>
+    const rows = await db.writePatiently((query) =>
       query(
         `DELETE FROM claim WHERE (account_id, key_hash) IN (
            SELECT claim.account_id, key_hash FROM claim JOIN call ON call.id = call_id

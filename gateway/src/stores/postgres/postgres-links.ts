@@ -57,7 +57,7 @@ export function createPostgresLinks(db: Database): LinkBook {
       (await readAttempt(stateHash))
         ? db.write((query) => takeAttempt(query, stateHash, nowMs))
         : { kind: "unknown" },
-    save: (link) => db.write((query) => save(query, link), tokensPatienceMs),
+    save: (link) => db.writePatiently((query) => save(query, link), tokensPatienceMs),
     find: (linkId) => readLink(sql.find, [linkId]),
     findLive: (keyId, upstream) => readLink(sql.live, [keyId, upstream]),
     list: async (whose) => (await listRows(whose)).map(linkOf),
@@ -67,7 +67,10 @@ export function createPostgresLinks(db: Database): LinkBook {
     replaceTokens: (linkId, tokens, scopes) => {
       const { version, salt, access, refresh = null, expiresAtMs = null } = tokens;
       const values = [version, salt, access, refresh, expiresAtMs, JSON.stringify(scopes), linkId];
-      return db.write(async (query) => (await query(sql.replace, values)).length === 1, tokensPatienceMs);
+      return db.writePatiently(
+        async (query) => (await query(sql.replace, values)).length === 1,
+        tokensPatienceMs,
+      );
     },
     endRenewal: (linkId, version) => run(sql.endClaim, [linkId, version]),
     lapse: (linkId, version, nowMs) => run(sql.lapse, [nowMs, linkId, version]),

@@ -19,7 +19,7 @@ export function createPostgresPublications(db: Database): PublicationBook {
   return {
     keep: ({ kind, contentHash, revision, publishedAtMs, bytes }) => {
       const packed = pack(bytes);
-      return db.write(async (query) => {
+      return db.writePatiently(async (query) => {
         // Nodes that start together publish together, and each has to see what there is too much of.
         await query("LOCK TABLE publication IN SHARE ROW EXCLUSIVE MODE");
         await query(keep, [kind, contentHash, revision, publishedAtMs, packed]);

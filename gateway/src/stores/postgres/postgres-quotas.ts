@@ -67,8 +67,8 @@ export function createPostgresQuotas(db: Database): QuotaBook {
   return {
     file: (application) => db.write((query) => file(query, application)),
     list: async (state) => (await db.readPatiently<ApplicationRow>(list, [state ?? null])).map(applicationOf),
-    approve: (id, grant, nowMs) => db.write((query) => approve(query, id, grant, nowMs)),
-    deny: (id, nowMs) => db.write((query) => decide(query, "denied", id, nowMs)),
+    approve: (id, grant, nowMs) => db.writePatiently((query) => approve(query, id, grant, nowMs)),
+    deny: (id, nowMs) => db.writePatiently((query) => decide(query, "denied", id, nowMs)),
   };
 }
 

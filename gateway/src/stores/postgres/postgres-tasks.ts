@@ -18,7 +18,7 @@ export function createPostgresTasks(db: Database, currentRun: () => bigint | und
     db.write(async (query) => (await query(`${text} RETURNING id`, values)).length);
   /** The vendor has been asked, and only we know what it said. The second time neither of these changes anything. */
   const insist = <Result>(write: (query: Query) => Promise<Result>): Promise<Result> =>
-    db.write(write, beginPatienceMs, { evenInDoubt: true });
+    db.writePatiently(write, beginPatienceMs, { evenInDoubt: true });
   const claim = async (text: string, values: readonly Value[]): Promise<PlacedTask[]> => {
     const rows = await db.write((query) => query<TaskRow>(text, values));
     return rows.map(readClaimed);
@@ -88,12 +88,14 @@ export function createPostgresTasks(db: Database, currentRun: () => bigint | und
     },
     bringBack: async ({ nowMs, askedAfterMs }) => {
       // In the order of ids, so that two who do it at once do not wait for each other.
-      await change(
-        `UPDATE task SET asked_at_ms = $1, next_poll_at_ms = least(next_poll_at_ms, $1),
-                         lease_until_ms = least(lease_until_ms, $1)
-         WHERE id = ANY (ARRAY(
-           SELECT id FROM task WHERE ended_at_ms IS NULL AND asked_at_ms > $2 ORDER BY id FOR NO KEY UPDATE))`,
-        [nowMs, askedAfterMs],
+      await db.writePatiently((query) =>
+        query(
+          `UPDATE task SET asked_at_ms = $1, next_poll_at_ms = least(next_poll_at_ms, $1),
+                           lease_until_ms = least(lease_until_ms, $1)
+           WHERE id = ANY (ARRAY(
+             SELECT id FROM task WHERE ended_at_ms IS NULL AND asked_at_ms > $2 ORDER BY id FOR NO KEY UPDATE))`,
+          [nowMs, askedAfterMs],
+        ),
       );
     },
     listOverdue: async (nowMs, limit) =>

@@ -107,6 +107,7 @@ function openQueue() {
       readPatiently: refuse,
       readMoment: refuse,
       write: refuse,
+      writePatiently: refuse,
       beat: refuse,
       ping: refuse,
       close: refuse,

@@ -42,7 +42,7 @@ export async function isAnythingLeft(db: Database): Promise<boolean> {
 
 /** Marks tasks as lost whose creation a dead process left open, and ends its claims. */
 const loseTasks = (db: Database): Promise<number> =>
-  db.write(async (query) => {
+  db.writePatiently(async (query) => {
     await query(
       `UPDATE task SET lease_until_ms = 0, fence = fence + 1, lease_run_id = NULL
        WHERE id = ANY (ARRAY(SELECT task.id ${claimsLeft} ORDER BY task.id FOR NO KEY UPDATE OF task))`,

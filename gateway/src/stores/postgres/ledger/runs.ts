@@ -49,7 +49,7 @@ export function createRuns({ db, wallMs, monotonicMs, deadAfterMs, onNodesSeen }
   let lookedAtMs = Number.NEGATIVE_INFINITY;
 
   const begin = async (nowMs: number): Promise<bigint> => {
-    const { runId, nodes } = await db.write(async (query) => {
+    const { runId, nodes } = await db.writePatiently(async (query) => {
       const [row] = await query<{ id: bigint }>("INSERT INTO run (started_at_ms) VALUES ($1) RETURNING id", [
         nowMs,
       ]);
@@ -124,7 +124,7 @@ export function createRuns({ db, wallMs, monotonicMs, deadAfterMs, onNodesSeen }
     end: async () => {
       const runId = current;
       if (runId === undefined) return;
-      await db.write((query) =>
+      await db.writePatiently((query) =>
         query("UPDATE run SET ended_at_ms = $1 WHERE id = $2 AND ended_at_ms IS NULL", [wallMs(), runId]),
       );
       current = undefined;

@@ -19,7 +19,7 @@ export async function migrate(
   const found = await versionOf(db.readPatiently);
   if (found === steps.length) return undefined;
   const runs = found > 0 && found < steps.length ? await watchRuns(db, watchedMs) : [];
-  return db.write(
+  return db.writePatiently(
     async (query) => {
       // Several processes start at once where a deployment is new.
       await query("SELECT pg_advisory_xact_lock($1)", [migrationLock]);

@@ -28,9 +28,18 @@ export interface Database {
   /**
    * Writes, all or nothing. Each statement sees whatever was committed before it began, so whoever decides by what they
    * read locks it first. `work` is done again when it stood in somebody's way, so it must be repeatable; what it returns
-   * is on disk.
+   * is on disk. Given up when the patience of callers ends, like a read; a commit that has not been answered by then is in
+   * doubt.
    */
   readonly write: <Result>(
+    work: (query: Query) => Promise<Result>,
+    options?: Pick<WriteOptions, "evenInDoubt">,
+  ) => Promise<Result>;
+  /**
+   * The same for commands, starts, the work between calls, and what is worth a longer wait: each statement has the time of
+   * any, and it is begun again for as long as there is patience.
+   */
+  readonly writePatiently: <Result>(
     work: (query: Query) => Promise<Result>,
     patienceMs?: number,
     options?: WriteOptions,
@@ -184,12 +193,10 @@ export function openDatabase(options: ConnectionOptions): Database {
           ),
         patienceOfCallersMs,
       ),
-    write: (work, patienceMs = patienceOfCallersMs, options = {}) =>
-      insist(
-        () => transact(work, options),
-        patienceMs,
-        options.evenInDoubt === true ? isPassingOrInDoubt : isPassing,
-      ),
+    write: (work, options = {}) =>
+      insist((deadlineMs) => transact(work, {}, { deadlineMs }), patienceOfCallersMs, mayPassOf(options)),
+    writePatiently: (work, patienceMs = patienceOfCallersMs, options = {}) =>
+      insist(() => transact(work, options), patienceMs, mayPassOf(options)),
     decide: (look) => insist(() => decide(look), 0).catch(rememberFailed("decision")),
     beat: async (work) => {
       const beaten = await insist(
@@ -268,5 +275,8 @@ async function writeAndCommit(
   if (command === "COMMIT") throw new InDoubt({ cause: failure?.reason });
   throw failure?.reason ?? new Error("The server rolled back what it should have committed.");
 }
+
+const mayPassOf = ({ evenInDoubt = false }: WriteOptions): ((error: unknown) => boolean) =>
+  evenInDoubt ? isPassingOrInDoubt : isPassing;
 
 const isPassingOrInDoubt = (error: unknown): boolean => error instanceof InDoubt || isPassing(error);

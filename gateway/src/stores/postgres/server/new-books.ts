@@ -86,9 +86,9 @@ function newBooks(db: Database, parts: TakingParts): NewBooks {
     name,
     place,
     fingerprint,
-    hasTaken: (moveId) => db.write((query) => arrived(query, moveId), patienceMs),
+    hasTaken: (moveId) => db.writePatiently((query) => arrived(query, moveId), patienceMs),
     take: (moveId, old) =>
-      db.write((query) => take(query, moveId, old), patienceMs, { isLong: true, pauses: true }),
+      db.writePatiently((query) => take(query, moveId, old), patienceMs, { isLong: true, pauses: true }),
   };
 }
 
