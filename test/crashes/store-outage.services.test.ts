@@ -65,7 +65,7 @@ test("without its Postgres every node refuses with 503 and sends nothing; with i
   }
 });
 
-test("a node that has nothing to do says once of each of its writes that it fails, and once for how long", async () => {
+test("a node says once of each of its writes that it fails, however often it is asked, and once for how long", async () => {
   const postgres = await startPrivatePostgres();
   const { url: redisUrl } = await redisForTests();
   const nodes = await openRealNodes({ postgresUrl: postgres.url, redisUrl });
@@ -75,7 +75,10 @@ test("a node that has nothing to do says once of each of its writes that it fail
     await until(async () => (await nodes.query("SELECT 1 FROM publication")).length > 0);
     await postgres.stopHard();
     const awayMs = 10_000;
-    await Bun.sleep(awayMs);
+    const isBack = Bun.sleep(awayMs);
+    const asked = await Promise.all(Array.from({ length: 20 }, () => fetch(`${node.url}/readyz`)));
+    expect(asked.map(({ status }) => status)).toEqual(asked.map(() => 503));
+    await isBack;
     await postgres.start();
     await until(() => node.stderr().includes("the store works again"), 20_000);
     const said = node
@@ -85,6 +88,7 @@ test("a node that has nothing to do says once of each of its writes that it fail
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(said.map(({ event }) => String(event)).toSorted()).toEqual([
       "a sign of life could not be written",
+      "the store does not answer",
       "the store works again",
       "the tasks could not be looked at",
     ]);

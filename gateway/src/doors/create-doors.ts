@@ -9,7 +9,7 @@ import type { Limiter } from "../limits/limiter.ts";
 import type { InForce } from "../offer/in-force.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { InFlight } from "../platform/in-flight.ts";
-import { describeError, type Log } from "../platform/log.ts";
+import type { Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import type { Door } from "../platform/door.ts";
 import { responseOf } from "../platform/reply.ts";
@@ -129,13 +129,14 @@ export function createDoors(parts: Parts): Doors {
 /** Names what cannot be served right now; undefined when everything can. */
 async function findFailing(
   { agents, signIn }: Pick<Doors, "agents" | "signIn">,
-  { store, log, isStopping }: Parts,
+  { store, gate, isStopping }: Parts,
 ): Promise<string | undefined> {
   if (isStopping()) return "stopping";
   try {
     await store.ping();
   } catch (error) {
-    log.error("the store does not answer", describeError(error));
+    // Whoever asks, however often, hears it; the log once.
+    gate.storeNews.failed("the store does not answer", error);
     return "store";
   }
   if (!(await agents.isWell())) return "agents";
