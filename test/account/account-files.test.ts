@@ -64,6 +64,21 @@ test.each(["account", "key"] as const)(
   },
 );
 
+test("a spreadsheet is told by the first bytes of the file how the names of keys are written", async () => {
+  const owner = await gateway.openAccount({ name: "Größe" });
+  await gateway.post(owner, "/v1/rerank", rerank);
+  await nextSecond();
+  const { browser } = await signedIn(owner);
+  const today = dayOf(Date.now());
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  const path = `/account/calls.csv?from=${today}&to=${today}`;
+  const response = await fetch(gateway.url + path, { headers: { cookie } });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  expect(bytes.subarray(0, 3).toString("hex")).toBe("efbbbf");
+  expect(bytes.toString("utf8", 3)).toStartWith("request_id,");
+  expect(bytes.toString("utf8", 3)).toContain(`,Größe (…${owner.key.slice(-4)}),rerank.create,`);
+});
+
 test("a call is in the file of the day it ended, whenever it was made, and in no other", async () => {
   const clock = createVirtualClock(Date.parse("2026-03-14T23:59:30Z"));
   const night = await openTestGateway({

@@ -28,7 +28,7 @@ export async function downloadCalls(reader: Reader, query: URLSearchParams): Pro
   if (!lines) return refuse(tooFar);
   const { startSeconds, endSeconds } = window;
   const file = `calls-${dayOf(startSeconds)}-to-${dayOf(Math.max(startSeconds, endSeconds - 1))}.csv`;
-  return new Response(csvOf([Object.keys(columns)]) + lines.join(""), {
+  return new Response(byteOrderMark + csvOf([Object.keys(columns)]) + lines.join(""), {
     headers: {
       "content-type": "text/csv; charset=utf-8",
       "content-disposition": `attachment; filename="${file}"`,
@@ -37,6 +37,9 @@ export async function downloadCalls(reader: Reader, query: URLSearchParams): Pro
     },
   });
 }
+
+/** Excel reads a file without it in its country's old encoding, and garbles the names of keys. */
+const byteOrderMark = "\uFEFF";
 
 /** As it was written, if it is a day at all. */
 function dayIn(query: URLSearchParams, name: string): string {
