@@ -98,6 +98,35 @@ testInBrowser("what a call cost is seen at every width: no table is cut off, and
   }),
 );
 
+/** Lines on which the digits of each amount stand. */
+const linesOfDigits = `[...document.querySelectorAll(".amount")].map((amount) => {
+  const range = document.createRange();
+  range.setStart(amount.firstChild, 0);
+  range.setEnd(amount.firstChild, amount.textContent.lastIndexOf(" "));
+  return range.getClientRects().length;
+})`;
+
+testInBrowser(
+  "the digits of an amount stand in one line, however many they are, on screens and on paper",
+  () =>
+    inBrowser(async ({ page }) => {
+      const holder = await gateway.openAccount({ creditUsd: "987654.123456" });
+      await signIn(page, holder);
+      for (const media of ["screen", "print"] as const) {
+        await page.emulateMedia({ media });
+        for (const width of [320, 360, 480, 700, 720, 768, 800, 1024, 1280]) {
+          await page.setViewportSize({ width, height: 800 });
+          expect([media, width, await widthOf(page)]).toEqual([media, width, width]);
+          expect([media, width, await page.evaluate(linesOfDigits)]).toEqual([
+            media,
+            width,
+            [1, 1, 1, 1, 1, 1],
+          ]);
+        }
+      }
+    }),
+);
+
 /** Lines of operation ids that begin in the middle of a word. */
 const brokenIds = `[...document.querySelectorAll(".table td code")].flatMap((id) => {
   const lines = new Map();
