@@ -129,6 +129,31 @@ models: { ${id}: { via: [router], price: { input: 0.27, output: 0.85 }, max_outp
   },
 );
 
+testInBrowser("on paper every price of every model stands on the sheet, and nothing to fill in", async () => {
+  const { page, close } = await openBrowser({ height: 1000 });
+  try {
+    await page.goto(`${gateway.url}/prices`);
+    await page.emulateMedia({ media: "print" });
+    // Sheets of A4 and of Letter, within the margins that browsers leave.
+    for (const width of [718, 740]) {
+      await page.setViewportSize({ width, height: 1000 });
+      expect(await widthOf(page)).toBe(width);
+      for (const [caption, columns] of [
+        ["Models, USD per 1,000,000 tokens", 10],
+        ["Video models, USD per second", 3],
+      ] as const) {
+        const region = page.getByRole("region", { name: caption });
+        expect(await region.getByRole("columnheader").count()).toBe(columns);
+        expect([caption, await page.evaluate(unseenCells(caption, columns))]).toEqual([caption, []]);
+      }
+    }
+    for (const role of ["button", "textbox", "combobox"] as const)
+      expect([role, await page.getByRole(role).filter({ visible: true }).count()]).toEqual([role, 0]);
+  } finally {
+    await close();
+  }
+});
+
 testInBrowser("code is copied with one press, and the keyboard reaches the content first", async () => {
   const browser = await openBrowser();
   try {
