@@ -176,6 +176,24 @@ describe("tollgate call", () => {
     }
   });
 
+  test("with an argument of the wrong type says which flag gives the right one, and programs hear it too", async () => {
+    const text = "--arg gives text: give documents by --json-arg.";
+    const words = ["rerank.create", "--arg", "query=tea", "--arg", 'documents=["green tea"]'];
+    for (const command of ["call", "quote"]) {
+      const people = await tollgate([command, ...words]);
+      expect(people).toMatchObject({ code: 1, out: "" });
+      expect(people.errors).toStartWith("documents: expected array, received string. No money moved.");
+      expect(people.errors).toEndWith(`) ${text}\n`);
+      const failure = json((await tollgate([command, ...words, "--json"])).errors);
+      expect(failure).toMatchObject({ code: "invalid_parameters", status: 400, money_moved: "no" });
+      expect(failure["error"]).toEndWith(text);
+    }
+    const follow = await tollgate(["call", "social_a.follow", "--json-arg", "target_user_id=18010"]);
+    expect(follow.errors).toEndWith(" --json-arg gives what is not text: give target_user_id by --arg.\n");
+    // Nothing but the type is a matter of the flag.
+    expect((await tollgate(["call", "rerank.create", "--arg", "query=tea"])).errors).toEndWith(")\n");
+  });
+
   test("with a cap or a key that cannot be sent is exit code 2, and nothing is asked", async () => {
     const wrong: readonly (readonly [string, string, string])[] = [
       ["--max-price-usd", "0.05€", "--max-price-usd takes USD, like 0.05.\n"],

@@ -36,7 +36,7 @@ export const call = defineCommand({
     return withOperation(parts, id, async (client) =>
       flags.stream ? streamed(client, id, args, options, parts) : whole(client, id, args, options),
     ).catch((error: unknown) => {
-      throw inOurWords(error, id);
+      throw inOurWords(withTheOtherFlag(error, flags), id);
     });
   },
 });
@@ -48,7 +48,11 @@ export const quote = defineCommand({
   flags: argumentFlags,
   run: async ({ operand: id, flags }, parts) => {
     const args = readArguments(flags.arg, flags["json-arg"]);
-    const estimate = await withOperation(parts, id, (client) => client.quote(id, args));
+    const estimate = await withOperation(parts, id, (client) => client.quote(id, args)).catch(
+      (error: unknown) => {
+        throw withTheOtherFlag(error, flags);
+      },
+    );
     const { estimate_kind: kind, estimated_cost_micros_usd: usual, max_cost_micros_usd: most } = estimate;
     return {
       lines: [
@@ -81,6 +85,25 @@ function inOurWords(error: unknown, id: string): unknown {
   if (code === "takes_no_idempotency_key")
     return new WrongUsage(`${id} takes no idempotency key; leave --idempotency-key out.`);
   return error;
+}
+
+/** What the gateway says is of another type than the argument was, which is decided here by the flag it came with. */
+function withTheOtherFlag(error: unknown, flags: ArgumentFlags): unknown {
+  if (!(error instanceof CommandFailed)) return error;
+  const [, name = "", wanted, given] = /^(\S+): expected (\w+), received (\w+)/.exec(error.message) ?? [];
+  const isAmong = (pairs: readonly string[]): boolean => pairs.some((pair) => pair.startsWith(`${name}=`));
+  const advice =
+    given === "string" && isAmong(flags.arg)
+      ? `--arg gives text: give ${name} by --json-arg.`
+      : wanted === "string" && isAmong(flags["json-arg"])
+        ? `--json-arg gives what is not text: give ${name} by --arg.`
+        : undefined;
+  return advice === undefined ? error : new CommandFailed(`${error.message} ${advice}`, error.details);
+}
+
+interface ArgumentFlags {
+  readonly arg: readonly string[];
+  readonly "json-arg": readonly string[];
 }
 
 type Options = { readonly maxPriceUsd: string | undefined; readonly idempotencyKey: string | undefined };
