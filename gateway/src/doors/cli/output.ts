@@ -1,15 +1,15 @@
 import { isoTime } from "../../platform/clock.ts";
 import { usdFromMicros, type Micros } from "../../platform/money.ts";
 
-/** Columns for people; a list without rows says so. */
+/** Columns for people; a list without rows says so. Names take the room that a terminal gives their characters. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[], none: string): string[] {
   if (rows.length === 0) return [none];
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => (row[column] ?? "").length)),
-  );
-  return [head, ...rows].map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+  const lines = [head, ...rows];
+  const widths = head.map((_, column) => lines.map((line) => Bun.stringWidth(line[column] ?? "")));
+  const widest = widths.map((ofColumn) => ofColumn.reduce((most, width) => Math.max(most, width), 0));
+  return lines.map((line, at) =>
+    line
+      .map((cell, column) => cell + " ".repeat((widest[column] ?? 0) - (widths[column]?.[at] ?? 0)))
       .join("  ")
       .trimEnd(),
   );
