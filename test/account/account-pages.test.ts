@@ -173,6 +173,22 @@ test("limits stand as the API has them", async () => {
   expect(shown.find(([name]) => name === "Open tasks")?.slice(1, 3)).toEqual(["3", "2"]);
 });
 
+test("what alone a key may call stands where it sees itself, and where the account sees its keys", async () => {
+  const models = ["gpt-4o", "claude-*", "gemini-*", "o3"];
+  const limited = await gateway.issueKey(whole, { allowedModels: models, allowedOperations: ["chat.*"] });
+  const own = wordsOf((await signedIn(limited)).page.html);
+  expect(own).toContain("It may call only these models: gpt-4o claude-* gemini-* o3. ");
+  expect(own).toContain("It may call only these operations of vendors: chat.*. ");
+  const { browser, page } = await signedIn(whole);
+  expect(wordsOf(page.html)).not.toContain("It may call only");
+  const { html } = await browser.open("/account/keys");
+  const named = rows(html, "Keys of the account").map(([name = ""]) => name);
+  expect(named.find((name) => name.includes(limited.key.slice(-4)))).toEndWith(
+    " only the models gpt-4o, claude-*, gemini-* and 1 more only the operations chat.*",
+  );
+  expect(named.filter((name) => name.includes("only the"))).toHaveLength(1);
+});
+
 test("the calls are those of the receipts, each with its charge and the way to its receipt", async () => {
   const { data } = await ask<Receipts>(whole, "/v1/requests");
   const { html } = (await signedIn(whole, "/account/calls")).page;

@@ -61,7 +61,18 @@ export const keysPage = ({ keys, days, more, isFirst, nowMs }: Listed): AccountP
  */
 function nameOf(key: Key, nowMs: number): Html {
   const endings = liveSecrets(key, nowMs).map(({ last4 }) => html` <code class="whole">…${last4}</code>`);
-  return html`<span class="name"><bdi>${key.name}</bdi>${endings}</span>`;
+  return html`<span class="name"><bdi>${key.name}</bdi>${endings}</span>
+    ${onlyFor("models", key.allowedModels)} ${onlyFor("operations", key.allowedOperations)}`;
+}
+
+/** A row is no place for a long list; its own overview has all of it. */
+const patternsShownMax = 3;
+
+function onlyFor(what: string, patterns: readonly string[] | undefined): Html | undefined {
+  if (patterns === undefined) return undefined;
+  const shown = patterns.slice(0, patternsShownMax).join(", ");
+  const more = patterns.length - patternsShownMax;
+  return html`<span class="beside">only the ${what} ${shown}${more > 0 ? ` and ${more} more` : ""}</span>`;
 }
 
 const budgetOf = ({ key: { budget }, budgetUse }: KeySpending): Html =>

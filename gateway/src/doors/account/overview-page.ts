@@ -136,9 +136,11 @@ const tooManyCalls = html`<p>
   operator can take them apart with <code>tollgate account usage</code>.
 </p>`;
 
-const limitsNow = ({ limits, tier }: Overview["limits"]): Html =>
+const limitsNow = ({ limits, tier, ...allowed }: Overview["limits"]): Html =>
   html`<h2>Limits of this key, now</h2>
     <p>Tier <strong>${tier}</strong>.</p>
+    ${onlyFor("models", allowed.allowed_models)}
+    ${onlyFor("operations of vendors", allowed.allowed_operations)}
     ${accountTable({
       caption: "Limits, and what is left of them",
       columns: ["Limit", "At most", "Left now", "For"],
@@ -150,6 +152,12 @@ const limitsNow = ({ limits, tier }: Overview["limits"]): Html =>
         coverage(one),
       ]),
     })}`;
+
+const onlyFor = (what: string, patterns: readonly string[] | null): Html | undefined =>
+  patterns === null ? undefined : html`<p>It may call only these ${what}: ${codes(patterns)}.</p>`;
+
+const codes = (words: readonly string[]): Html[] =>
+  words.map((word, at) => html`${at === 0 ? "" : " "}<code>${word}</code>`);
 
 const limitWords: Readonly<Record<string, string>> = {
   requests_per_minute: "Requests a minute",
@@ -165,5 +173,5 @@ const namedMax = 2;
 function coverage({ applies_to: covered }: LimitReport): Html {
   if (covered === "all") return html`every request`;
   if (covered.length > namedMax) return html`${counted(covered.length, "operation")}`;
-  return html`${covered.map((id, at) => html`${at === 0 ? "" : " "}<code>${id}</code>`)}`;
+  return html`${codes(covered)}`;
 }
