@@ -176,10 +176,42 @@ testInBrowser("the end of a key stays in one piece beside a name that is written
     const name = "مفتاح الإنتاج";
     let named = await gateway.issueKey(holder, { name });
     while (!/\d...$/.test(named.key)) named = await gateway.issueKey(holder, { name });
+    const bought = (await gateway.call(named, snapshotPath)).headers.get("x-request-id") ?? "";
     await signIn(page, holder);
-    await page.goto(`${gateway.url}/account/keys`);
-    const pieces = `[...document.querySelectorAll("code.whole")].map((end) => end.getClientRects().length)`;
-    expect(new Set((await page.evaluate(pieces)) as readonly number[])).toEqual(new Set([1]));
+    const pieces = `[...document.querySelectorAll(".whole")].map((end) => end.getClientRects().length)`;
+    for (const path of ["/account", "/account/calls", `/account/calls/${bought}`, "/account/keys"]) {
+      await page.goto(gateway.url + path);
+      expect([path, new Set((await page.evaluate(pieces)) as readonly number[])]).toEqual([
+        path,
+        new Set([1]),
+      ]);
+    }
+  }),
+);
+
+/** Days and ends of keys that stand on more lines than one. */
+const brokenMarks = `[...document.querySelectorAll(".table :is(time, .whole)")].flatMap((mark) => {
+  const range = document.createRange();
+  range.setStart(mark.firstChild, 0);
+  range.setEnd(mark.firstChild, Math.min(mark.firstChild.length, 10));
+  return range.getClientRects().length === 1 ? [] : [mark.textContent];
+})`;
+
+testInBrowser("no day and no end of a key is broken at its hyphens and dots, on a tablet or a desk", () =>
+  inBrowser(async ({ page }) => {
+    const holder = await gateway.openAccount({ scope: "account", name: "production of the house" });
+    await gateway.call(holder, snapshotPath);
+    const ended = await gateway.issueKey(holder, { name: "ended" });
+    await gateway.store.keys.revoke(ended.keyId, Date.now());
+    await signIn(page, holder);
+    for (const path of ["/account", "/account/calls", "/account/keys"]) {
+      await page.goto(gateway.url + path);
+      expect([path, await page.locator(".table :is(time, .whole)").count()]).not.toEqual([path, 0]);
+      for (const width of [700, 768, 900, 1024, 1100, 1440]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect([path, width, await page.evaluate(brokenMarks)]).toEqual([path, width, []]);
+      }
+    }
   }),
 );
 

@@ -4,6 +4,7 @@ import { breakable } from "../pages/breakable.ts";
 import { html, type Html } from "../pages/html.ts";
 import type { Onward } from "../people/message-page.ts";
 import type { AccountPage } from "../people/account-layout.ts";
+import type { KeyName } from "./key-names.ts";
 import type { CallsShown } from "./read-calls.ts";
 import { accountTable } from "./table.ts";
 import { moment, microsAsUsd } from "./words.ts";
@@ -21,7 +22,7 @@ export interface FileRefused {
 
 interface Listed extends CallsShown {
   /** Whose each call is, for whoever sees the calls of several keys. */
-  readonly names: ReadonlyMap<string, string> | undefined;
+  readonly nameOf: ((keyId: string) => KeyName) | undefined;
   readonly until: string | undefined;
   readonly today: string;
   readonly isNewest: boolean;
@@ -73,11 +74,11 @@ function download({ today, refused }: Listed): Html {
     </form>`;
 }
 
-const table = ({ calls, names }: Listed): Html =>
+const table = ({ calls, nameOf }: Listed): Html =>
   accountTable({
     caption: "Calls, the newest first",
-    columns: ["Made (UTC)", "Operation", ...(names ? ["Key"] : []), "Outcome", "Charged"],
-    figures: [names ? 4 : 3],
+    columns: ["Made (UTC)", "Operation", ...(nameOf ? ["Key"] : []), "Outcome", "Charged"],
+    figures: [nameOf ? 4 : 3],
     rows: calls.map((call) => [
       html`<a href="${path}/${call.request_id}">${moment(call.created_at)}</a>`,
       html`<span class="what"
@@ -85,7 +86,7 @@ const table = ({ calls, names }: Listed): Html =>
           call.model === null ? undefined : html`<span class="beside">${call.model}</span>`
         }</span
       >`,
-      ...(names ? [html`<span class="name">${names.get(call.key_id) ?? call.key_id}</span>`] : []),
+      ...(nameOf ? [html`<span class="name">${nameOf(call.key_id).markup}</span>`] : []),
       outcomeOf(call),
       chargeOf(call),
     ]),

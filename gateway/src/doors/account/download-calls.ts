@@ -92,8 +92,9 @@ async function writeEnded(
       return endedMs >= startSeconds * 1000 && endedMs < endSeconds * 1000;
     });
     found += ended.length;
-    const strangers = ended.map(({ key_id: id }) => id).filter((id) => !names.has(id));
-    for (const [id, name] of await keyNames(reader, strangers)) names.set(id, name);
+    const strangers = new Set(ended.map(({ key_id: id }) => id).filter((id) => !names.has(id)));
+    const nameOf = await keyNames(reader, strangers);
+    for (const id of strangers) names.set(id, nameOf(id).text);
     lines.push(linesOf(ended, names));
     if (next === null) break;
     before = next;
@@ -103,21 +104,21 @@ async function writeEnded(
 }
 
 function linesOf(calls: readonly Receipt[], names: ReadonlyMap<string, string>): string {
-  const nameOf = ({ key_id: id }: Receipt): string => names.get(id) ?? id;
+  const nameOf = (keyId: string): string => names.get(keyId) ?? keyId;
   return csvOf(calls.map((call) => Object.values(columns).map((cell) => cell(call, nameOf))));
 }
 
 /** SQLite answers at once, so nobody else would have a turn before the file is done. */
 const othersServed = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-type Cell = (call: Receipt, nameOf: (call: Receipt) => string) => string;
+type Cell = (call: Receipt, nameOf: (keyId: string) => string) => string;
 
 const columns: Readonly<Record<string, Cell>> = {
   request_id: (call) => call.request_id,
   created_at: (call) => call.created_at,
   settled_at: (call) => call.settled_at ?? "",
   key_id: (call) => call.key_id,
-  key_name: (call, nameOf) => nameOf(call),
+  key_name: (call, nameOf) => nameOf(call.key_id),
   operation_id: (call) => call.operation_id,
   model: (call) => call.model ?? "",
   outcome: (call) => call.outcome ?? "",

@@ -1,18 +1,31 @@
 import type { Key } from "../../keys/keys.ts";
+import { html, type Html } from "../pages/html.ts";
 import type { Reader } from "./reader.ts";
 
 /** How a key is called where several are listed: by its name, and by how its newest secret ends. */
-const keyName = ({ name, secrets: [newest] }: Key): string => (newest ? `${name} (…${newest.last4})` : name);
+export interface KeyName {
+  readonly text: string;
+  /** The same, where the name keeps its direction to itself and the end stays in one piece. */
+  readonly markup: Html;
+}
+
+function keyName({ name, secrets: [newest] }: Key): KeyName {
+  if (!newest) return nameless(name);
+  const end = `(…${newest.last4})`;
+  return { text: `${name} ${end}`, markup: html`<bdi>${name}</bdi> <span class="whole">${end}</span>` };
+}
+
+const nameless = (text: string): KeyName => ({ text, markup: html`${text}` });
 
 /** The names of these keys of the account, each looked up once. */
 export async function keyNames(
   { asker, store }: Reader,
   ids: Iterable<string>,
-): Promise<ReadonlyMap<string, string>> {
-  const names = new Map<string, string>();
+): Promise<(id: string) => KeyName> {
+  const names = new Map<string, KeyName>();
   for (const id of new Set(ids)) {
     const key = await store.keys.find(id);
-    names.set(id, key && key.accountId === asker.accountId ? keyName(key) : id);
+    if (key && key.accountId === asker.accountId) names.set(id, keyName(key));
   }
-  return names;
+  return (id) => names.get(id) ?? nameless(id);
 }

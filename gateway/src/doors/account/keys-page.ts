@@ -3,7 +3,7 @@ import { windowWords } from "../../keys/budget-window.ts";
 import type { BudgetUse, Key } from "../../keys/keys.ts";
 import { liveSecrets } from "../../keys/live-secrets.ts";
 import { seesAccount } from "../../keys/seen-by.ts";
-import { dayAndMinute } from "../../platform/clock.ts";
+import { dayAndMinute, isoTime } from "../../platform/clock.ts";
 import { usdFromMicros } from "../../platform/money.ts";
 import { dayOf } from "../../platform/utc-day.ts";
 import type { UsageReport } from "../../usage/usage-report.ts";
@@ -86,16 +86,18 @@ const budgetOf = ({ key: { budget }, budgetUse }: KeySpending): Html =>
       }`
     : html`none`;
 
-function lastUsed({ usage }: KeySpending, days: number): string {
+function lastUsed({ usage }: KeySpending, days: number): Html {
   const last = usage.buckets.findLast(({ requests }) => requests > 0);
-  return last ? dayOf(last.start_time) : `not in ${days} days`;
+  return last ? html`<time>${dayOf(last.start_time)}</time>` : html`not in ${days} days`;
 }
 
-function worksUntil({ revokedAtMs, expiresAtMs }: Key, nowMs: number): string {
-  if (revokedAtMs !== undefined) return `revoked ${dayAndMinute(revokedAtMs)}`;
-  if (expiresAtMs === undefined) return "no end";
-  return `${expiresAtMs <= nowMs ? "expired " : ""}${dayAndMinute(expiresAtMs)}`;
+function worksUntil({ revokedAtMs, expiresAtMs }: Key, nowMs: number): Html {
+  if (revokedAtMs !== undefined) return html`revoked ${minute(revokedAtMs)}`;
+  if (expiresAtMs === undefined) return html`no end`;
+  return html`${expiresAtMs <= nowMs ? "expired " : ""}${minute(expiresAtMs)}`;
 }
+
+const minute = (ms: number): Html => html`<time datetime="${isoTime(ms)}">${dayAndMinute(ms)}</time>`;
 
 export const notForThisKeyPage: AccountPage = {
   title: "Keys",

@@ -99,7 +99,11 @@ const whereItWent = ({ usage, calls, keys }: Overview): Html =>
           caption: "The dearest keys",
           columns: ["Key", "Calls", "Charged"],
           figures: [1, 2],
-          rows: keys.shown.map((key) => [key.name, grouped(key.requests), microsAsUsd(key.chargedMicros)]),
+          rows: keys.shown.map((key) => [
+            key.name.markup,
+            grouped(key.requests),
+            microsAsUsd(key.chargedMicros),
+          ]),
         })}
         ${andMore(keys.more, "key")}
         <p><a href="${accountPage}/keys">All keys and their budgets</a></p>`

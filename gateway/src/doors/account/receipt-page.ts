@@ -5,6 +5,7 @@ import { grouped } from "../pages/counted.ts";
 import { html, type Html } from "../pages/html.ts";
 import type { AccountPage } from "../people/account-layout.ts";
 import { outcomeOf } from "./calls-page.ts";
+import type { KeyName } from "./key-names.ts";
 import { accountTable } from "./table.ts";
 import { moment, microsAsUsd } from "./words.ts";
 
@@ -13,7 +14,7 @@ const calls = `${accountPage}/calls`;
 /** Whose call it was: on paper nothing else says so. */
 interface Payer {
   readonly accountName: string;
-  readonly keyName: string;
+  readonly keyName: KeyName;
 }
 
 export const receiptPage = (receipt: Receipt, payer: Payer): AccountPage => ({
@@ -55,7 +56,8 @@ const facts = (receipt: Receipt, { accountName, keyName }: Payer): Html =>
     ${fact("Request", html`<code>${receipt.request_id}</code>`)}
     ${fact("Operation", html`<code>${receipt.operation_id}</code>`)}
     ${receipt.model === null ? undefined : fact("Model", html`${receipt.model}`)}
-    ${fact("Account", html`${accountName}`)} ${fact("Key", html`${keyName} <code>${receipt.key_id}</code>`)}
+    ${fact("Account", html`${accountName}`)}
+    ${fact("Key", html`${keyName.markup} <code>${receipt.key_id}</code>`)}
     ${fact("Made", html`${moment(receipt.created_at, true)} UTC`)}
     ${fact("Ended", receipt.settled_at === null ? html`not yet` : html`${moment(receipt.settled_at, true)} UTC`)}
     ${fact("Money", html`${receipt.status}`)} ${fact("Outcome", html`${receipt.outcome ?? "not known yet"}`)}

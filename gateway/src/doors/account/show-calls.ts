@@ -35,14 +35,14 @@ interface Wanted {
 
 async function listCalls(reader: Reader, { cursor, until, dayEnd, refused }: Wanted): Promise<Response> {
   const shown = await readCalls(reader, { before: cursor, madeBeforeMs: dayEnd });
-  const names = seesAccount(reader.asker)
+  const nameOf = seesAccount(reader.asker)
     ? await keyNames(
         reader,
         shown.calls.map(({ key_id: id }) => id),
       )
     : undefined;
   const today = dayOf(Math.floor(reader.asker.nowMs / 1000));
-  const listed = { ...shown, names, until, today, isNewest: cursor === undefined, refused };
+  const listed = { ...shown, nameOf, until, today, isNewest: cursor === undefined, refused };
   return accountResponse(callsPage(listed), reader, refused ? 400 : 200);
 }
 

@@ -10,7 +10,7 @@ export async function showReceipt(reader: Reader, requestId: string): Promise<Re
   const receipt = await selfService.receipt(asker, requestId);
   if (!receipt || !sees(asker, { accountId: asker.accountId, keyId: receipt.key_id }))
     return accountResponse(noReceiptPage, reader, 404);
-  const names = await keyNames(reader, [receipt.key_id]);
-  const payer = { accountName: account.name, keyName: names.get(receipt.key_id) ?? receipt.key_id };
+  const nameOf = await keyNames(reader, [receipt.key_id]);
+  const payer = { accountName: account.name, keyName: nameOf(receipt.key_id) };
   return accountResponse(receiptPage(receipt, payer), reader);
 }

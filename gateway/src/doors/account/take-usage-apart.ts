@@ -3,7 +3,7 @@
 import { seenBy, seesAccount } from "../../keys/seen-by.ts";
 import { readUsageByGroup, readUsageByGroupWithin, type UsageByGroup } from "../../usage/usage-by-group.ts";
 import type { UsageWindow } from "../../usage/usage-report.ts";
-import { keyNames } from "./key-names.ts";
+import { keyNames, type KeyName } from "./key-names.ts";
 import type { Reader } from "./reader.ts";
 
 /** Some days up to now, and how many calls ended in them. */
@@ -38,7 +38,7 @@ export async function takeCallsApart(
 }
 
 export interface KeySpent {
-  readonly name: string;
+  readonly name: KeyName;
   readonly requests: number;
   readonly chargedMicros: number;
 }
@@ -53,12 +53,12 @@ export async function takeKeysApart(
   if (!seesAccount(asker)) return undefined;
   const { groups } = await readUsageByGroup(store.usage, seenBy(asker), "key", window);
   const dearest = groups.slice(0, shownMax);
-  const names = await keyNames(
+  const nameOf = await keyNames(
     reader,
     dearest.map(({ name = "" }) => name),
   );
   const shown = dearest.map(({ name: id = "", requests, charged_micros_usd: chargedMicros }) => ({
-    name: names.get(id) ?? id,
+    name: nameOf(id),
     requests,
     chargedMicros,
   }));
