@@ -5,7 +5,7 @@ import { DecidingNames, isJsonObject, type JsonObject } from "../../gateway/src/
 import { checkDearer, dearerNames, findDearer, refuseDearer } from "./dearer-members.ts";
 import { addUnseen, nothingFound, type Findings, type ReadingOptions } from "./findings.ts";
 import { readParts } from "./parts.ts";
-import { readSpeech, speechMembers, speechNames } from "./speech.ts";
+import { formatMembers, readFormats, readSpeech, speechMembers, speechNames } from "./speech.ts";
 import { readTools } from "./tools.ts";
 
 /** Refuses a member that costs more than is priced here, and a name that differs from one of ours only in its case. */
@@ -96,7 +96,8 @@ function readGeneration(settings: unknown, name: string, found: Findings, option
   for (const inner in settings) {
     if (options.comparesNames) speechNames.check(inner);
     const setting = settings[inner];
-    if (setting === null || setting === undefined || !speechMembers.has(inner)) continue;
-    readSpeech(setting, `${name}.${inner}`, found);
+    if (setting === null || setting === undefined) continue;
+    if (speechMembers.has(inner)) readSpeech(setting, `${name}.${inner}`, found);
+    else if (formatMembers.has(inner)) readFormats(setting, `${name}.${inner}`, found);
   }
 }

@@ -210,6 +210,13 @@ export const mutants = [
     tests: ["gateway/src/upstreams/exchanges/output-limit.test.ts"],
   },
   {
+    name: "who asks Google for a format of sound is sold it for the price of text",
+    file: "catalogue/conversations/speech.ts",
+    find: "if (!formats.every(isSilentFormat)) found.spokenBy = path;",
+    replace: "",
+    tests: ["test/models/audio.test.ts"],
+  },
+  {
     name: "a router may ask dearer models",
     file: "catalogue/conversations/body.ts",
     find: "  if (dearer.runsTools !== true) refuseDearer(name, dearer);\n",

@@ -273,6 +273,16 @@ describe("audio that has no price", () => {
       generate({ text: "hi" }, { responseModalities: [1, 3] }),
     ],
     [
+      "generationConfig.responseFormat",
+      geminiPath("deaf"),
+      generate({ text: "hi" }, { responseFormat: [{ text: {} }, { audio: { mimeType: "audio/wav" } }] }),
+    ],
+    [
+      "generationConfig.response_format",
+      geminiPath("deaf"),
+      generate({ text: "hi" }, { response_format: { video: {} } }),
+    ],
+    [
       "generationConfig.speechConfig",
       geminiPath("listener"),
       generate({ text: "hi" }, { speechConfig: { voiceConfig: {} } }),
@@ -289,8 +299,13 @@ describe("audio that has no price", () => {
   });
 
   test("is not what a model writes and draws, named or by number", async () => {
-    for (const responseModalities of [["TEXT", "Image"], [1, 2], []]) {
-      const body = generate({ text: "hi" }, { responseModalities });
+    for (const settings of [
+      ...[["TEXT", "Image"], [1, 2], []].map((responseModalities) => ({ responseModalities })),
+      ...[[{ text: {} }, { image: { imageSize: "2K" }, audio: null }], { text: {} }, []].map(
+        (responseFormat) => ({ responseFormat }),
+      ),
+    ]) {
+      const body = generate({ text: "hi" }, settings);
       const bytes = JSON.stringify(body).length;
       expect(await mostOf(geminiPath("deaf"), body)).toBe(bytes + 100 * 2);
     }
