@@ -304,6 +304,28 @@ const sayable: readonly Sayable[] = [
         ? { tools: [{}, {}], tool_choice: "required" }
         : { tools: [{}, {}], tool_choice: { type: "any" } },
   })),
+  ...(["anthropic", "gemini"] as const).map((vendor): Sayable => ({
+    promise: `a choice among some of OpenAI's functions is one among all that ${vendor} is told of`,
+    spoken: "openai",
+    vendor,
+    members: {
+      tools: ["look_up", "look_down", "look_away"].map((name) => ({ ...tool, function: { name } })),
+      tool_choice: {
+        type: "allowed_tools",
+        allowed_tools: {
+          mode: "required",
+          tools: ["look_up", "look_away"].map((name) => ({ type: "function", function: { name } })),
+        },
+      },
+    },
+    said:
+      vendor === "anthropic"
+        ? { tools: [{ name: "look_up" }, { name: "look_away" }], tool_choice: { type: "any" } }
+        : {
+            tools: [{ functionDeclarations: [{ name: "look_up" }, { name: "look_away" }] }],
+            toolConfig: { functionCallingConfig: { mode: "ANY" } },
+          },
+  })),
   {
     promise: "an end user's label that OpenAI takes reaches it",
     spoken: "anthropic",

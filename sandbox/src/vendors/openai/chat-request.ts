@@ -15,6 +15,7 @@ import {
 import { refused, type Refused } from "./errors.ts";
 import type { TopLogprobs } from "./logprobs.ts";
 import { thinkingTokensOf } from "./thinking.ts";
+import { readToolChoice } from "./tool-choice.ts";
 
 export interface ChatRequest {
   readonly conversation: Conversation;
@@ -69,16 +70,15 @@ export function readChatRequest(body: string): ChatRequest | Refused {
     return refused("'tools' must be a list of functions with a name.", "tools");
 
   const readTools = objectsIn(tools).map((tool) => readTool(objectOr(tool["function"])));
-  const toolChoice = readToolChoice(request["tool_choice"], readTools);
-  if (toolChoice === undefined)
+  const chosen = readToolChoice(request["tool_choice"], readTools);
+  if (chosen === undefined)
     return refused("'tool_choice' must be none, auto, required or one of 'tools'.", "tool_choice");
 
   return {
     conversation: {
       model,
       turns: objectsIn(messages).map(readMessage),
-      tools: readTools,
-      toolChoice,
+      ...chosen,
       parallelCalls: request["parallel_tool_calls"] !== false,
       tokensMax: limitOf(limit),
       stop: stops.map(String),
@@ -136,23 +136,6 @@ export const readTool = ({ name, description, parameters }: JsonObject): Tool =>
   ...(typeof description === "string" ? { description } : {}),
   parameters: objectOr(parameters),
 });
-
-function readToolChoice(choice: unknown, tools: readonly Tool[]): Conversation["toolChoice"] | undefined {
-  const named = isObject(choice) ? objectOr(choice["function"])["name"] : undefined;
-  return toolChoiceOf(isObject(choice) ? { name: named } : choice, tools);
-}
-
-/** `{name}` for one tool; undefined when the choice cannot be followed. */
-export function toolChoiceOf(
-  choice: unknown,
-  tools: readonly Tool[],
-): Conversation["toolChoice"] | undefined {
-  if (isNothing(choice) || choice === "auto") return "auto";
-  if (choice === "none") return "none";
-  if (choice === "required") return tools.length > 0 ? "required" : undefined;
-  const { name } = objectOr(choice);
-  return tools.some((tool) => tool.name === name) ? [String(name)] : undefined;
-}
 
 function readAnswerSchema(format: unknown): JsonObject | undefined {
   if (!isObject(format)) return undefined;

@@ -172,6 +172,27 @@ describe("openai chat completions", () => {
     expect(await cachedOf("b", "two")).toBe(0);
   });
 
+  test("calls no tool but those that a choice allows", async () => {
+    const { ask } = createTestSandbox();
+    const named = (...names: string[]) => names.map((name) => ({ type: "function", function: { name } }));
+    const calledIn = async (mode: string, ...names: string[]): Promise<unknown[]> => {
+      const body = {
+        model: "any",
+        messages: [{ role: "user", content: "Use get_weather, get_time and get_news." }],
+        tools: named("get_weather", "get_time", "get_news"),
+        tool_choice: { type: "allowed_tools", allowed_tools: { mode, tools: named(...names) } },
+      };
+      const { status, json } = await ask("POST", path, { body });
+      if (status !== 200) return [status, at(json, "error", "param")];
+      const calls = at(json, "choices", 0, "message", "tool_calls") as object[];
+      return calls.map((call) => at(call, "function", "name"));
+    };
+    expect(await calledIn("auto", "get_time", "get_news")).toEqual(["get_time", "get_news"]);
+    expect(await calledIn("required", "get_time")).toEqual(["get_time"]);
+    expect(await calledIn("auto", "get_lost")).toEqual([400, "tool_choice"]);
+    expect(await calledIn("auto")).toEqual([400, "tool_choice"]);
+  });
+
   test("calls a tool when required, named, or spoken of, with arguments that fit its schema", async () => {
     const { ask } = createTestSandbox();
     const spoken = [{ role: "user", content: "please use get_weather for Rome" }];

@@ -10,10 +10,11 @@ import {
 } from "../../model/conversation.ts";
 import { isNothing, isObject, parseObject, type JsonObject } from "../../vendor.ts";
 import { isInteger, isListOf, isOptional, isText, limitOf, objectOr, objectsIn } from "../checks.ts";
-import { readTool, toolChoiceOf } from "./chat-request.ts";
+import { readTool } from "./chat-request.ts";
 import { refused, type Refused } from "./errors.ts";
 import type { KeptResponses } from "./kept-responses.ts";
 import { thinkingTokensOf } from "./thinking.ts";
+import { readToolChoice } from "./tool-choice.ts";
 
 export interface ResponsesRequest {
   readonly conversation: Conversation;
@@ -57,8 +58,8 @@ export function readResponsesRequest(body: string, kept: KeptResponses): Respons
     return refused("'tools' must be a list of functions, custom tools and namespaces with a name.", "tools");
 
   const readTools = objectsIn(tools).flatMap(toolsOf);
-  const toolChoice = toolChoiceOf(sent["tool_choice"], readTools);
-  if (toolChoice === undefined)
+  const chosen = readToolChoice(sent["tool_choice"], readTools);
+  if (chosen === undefined)
     return refused("'tool_choice' must be none, auto, required or one of 'tools'.", "tool_choice");
   const thinkingTokensMax = thinkingTokensOf(objectOr(sent["reasoning"])["effort"]);
   if (thinkingTokensMax === undefined)
@@ -69,8 +70,7 @@ export function readResponsesRequest(body: string, kept: KeptResponses): Respons
     conversation: {
       model,
       turns: [...system, ...readItems([...before, ...items])],
-      tools: readTools,
-      toolChoice,
+      ...chosen,
       parallelCalls: sent["parallel_tool_calls"] !== false,
       tokensMax: limitOf(limit),
       stop: [],

@@ -128,6 +128,17 @@ describe("openai responses", () => {
     );
   });
 
+  test("calls no tool but those that a choice allows", async () => {
+    const body = {
+      model: "any",
+      input: "Use get_weather and get_time.",
+      tools,
+      tool_choice: { type: "allowed_tools", mode: "auto", tools: [{ type: "function", name: "get_time" }] },
+    };
+    const { json } = await createTestSandbox().ask("POST", path, { body });
+    expect(at(json, "output")).toMatchObject([{ type: "function_call", name: "get_time" }]);
+  });
+
   test("streams the text for a custom tool", async () => {
     const events = await stream({ input: "Use exec.", tools: [{ type: "custom", name: "exec" }] });
     const of = (event: string) => events.filter((one) => one.event === event).map(({ data }) => data);

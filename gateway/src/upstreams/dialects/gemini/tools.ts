@@ -4,6 +4,7 @@ import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest, ToolChoice, ToolDefinition } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { forcesCall } from "../forces-call.ts";
+import { onlyAllowed, type AllowedTools } from "../only-allowed.ts";
 import { given } from "./given.ts";
 import { elementsOf, membersOf, objectOf, textOf, textsOf } from "./members.ts";
 import type { Member } from "./members.ts";
@@ -21,22 +22,6 @@ export function readTools(tools: Member | undefined, config: Member | undefined)
     return declarations.map((declaration) => readDeclaration(declaration, strict));
   });
   return { tools: allowed === undefined ? declared : onlyAllowed(declared, allowed), toolChoice };
-}
-
-/** Few vendors let a model choose among some of its functions only; what is not declared is called nowhere. */
-function onlyAllowed(
-  declared: readonly ToolDefinition[],
-  { names, path }: Allowed,
-): readonly ToolDefinition[] {
-  const known = new Set(declared.map(({ name }) => name));
-  const unknown = [...names].find((name) => !known.has(name));
-  if (unknown !== undefined) throw new Inexpressible(path, `${JSON.stringify(unknown)} is not declared`);
-  return declared.filter(({ name }) => names.has(name));
-}
-
-interface Allowed {
-  readonly names: ReadonlySet<string>;
-  readonly path: string;
 }
 
 function readDeclaration(declaration: Member, strict: boolean | undefined): ToolDefinition {
@@ -64,7 +49,7 @@ interface Choice {
   readonly toolChoice: ToolChoice | undefined;
   readonly strict?: boolean;
   /** Several functions, of which one is to be called. */
-  readonly allowed?: Allowed;
+  readonly allowed?: AllowedTools;
 }
 
 function readChoice(config: Member | undefined): Choice {

@@ -275,11 +275,33 @@ test.each(cannotBeTranslated)("%s is refused by its name when it is %j", (field,
   expect(refused({ [field]: value })).toBe(field);
 });
 
-const allowed = { type: "allowed_tools", allowed_tools: { mode: "auto", tools: [] } };
+const allowedOf = (mode: string, ...tools: readonly JsonObject[]): JsonObject => ({
+  tools: ["f", "g", "h"].map((name) => ({ type: "function", function: { name } })),
+  tool_choice: { type: "allowed_tools", allowed_tools: { mode, tools } },
+});
+const functionOf = (name: string): JsonObject => ({ type: "function", function: { name } });
+
+test("a choice among some of the functions is one among all where no others are declared", () => {
+  const asked = (mode: string, ...names: readonly string[]): unknown[] => {
+    const { tools, toolChoice } = read(allowedOf(mode, ...names.map(functionOf)));
+    return [toolChoice, tools.map(({ name }) => name)];
+  };
+  expect(asked("auto", "h", "f")).toEqual(["auto", ["f", "h"]]);
+  expect(asked("auto", "g")).toEqual(["auto", ["g"]]);
+  expect(asked("required", "f", "g")).toEqual(["required", ["f", "g"]]);
+  expect(asked("required", "g", "g")).toEqual([{ name: "g" }, ["f", "g", "h"]]);
+});
+
 const insideCannot: readonly (readonly [field: string, body: JsonObject])[] = [
   ["tools[0].type", { tools: [{ type: "custom", custom: { name: "c" } }] }],
   ["tools[0].function.name", { tools: [{ type: "function", function: {} }] }],
-  ["tool_choice.type", { tool_choice: allowed }],
+  ["tool_choice.type", { tool_choice: { type: "custom", custom: { name: "c" } } }],
+  ["tool_choice.allowed_tools", { tool_choice: { type: "allowed_tools" } }],
+  ["tool_choice.allowed_tools.mode", allowedOf("sometimes", functionOf("f"))],
+  ["tool_choice.allowed_tools.tools", allowedOf("auto")],
+  ["tool_choice.allowed_tools.tools", allowedOf("auto", functionOf("x"))],
+  ["tool_choice.allowed_tools.tools[0].type", allowedOf("auto", { type: "custom", custom: { name: "c" } })],
+  ["tool_choice.allowed_tools.tools[0].function.name", allowedOf("auto", { type: "function", function: {} })],
   ["response_format.type", { response_format: { type: "grammar", grammar: "g" } }],
   ["response_format.json_schema.name", { response_format: { type: "json_schema", json_schema: {} } }],
   ["messages[0].role", { messages: [{ role: "function", name: "f", content: "x" }] }],

@@ -7,18 +7,19 @@ import { readFlag, readNumber, readText, saysNothing } from "./members.ts";
 import { readMessages } from "./read-messages.ts";
 import { readReasoning } from "./effort.ts";
 import { readOutput } from "./output-format.ts";
-import { readToolChoice, readTools } from "./tools.ts";
+import { readToolMembers } from "./tools.ts";
 
 export function readRequest(
   body: JsonObject,
   asked: { readonly model: string; readonly stream: boolean },
 ): ChatRequest {
   checkNothingElseIsAsked(body);
+  const { tools, toolChoice } = readToolMembers(body);
   return {
-    ...withNewestMarks({ ...readMessages(body["messages"]), tools: readTools(body["tools"]) }),
+    ...withNewestMarks({ ...readMessages(body["messages"]), tools }),
     model: asked.model,
     stream: asked.stream,
-    toolChoice: readToolChoice(body["tool_choice"]),
+    toolChoice,
     parallelToolCalls: readFlag(body["parallel_tool_calls"], "parallel_tool_calls"),
     outputTokensMax:
       readNumber(body["max_completion_tokens"], "max_completion_tokens") ??

@@ -2,8 +2,9 @@
 
 import type { JsonObject } from "../../../platform/json.ts";
 import { readCacheControl, writeCacheControl } from "../cache-control.ts";
-import type { ToolChoice, ToolDefinition } from "../chat.ts";
+import type { ChatRequest, ToolChoice, ToolDefinition } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
+import { onlyAllowed, type AllowedTools } from "../only-allowed.ts";
 import {
   readFlag,
   readList,
@@ -16,7 +17,13 @@ import {
 } from "./members.ts";
 import { strictFor } from "./strict-schema.ts";
 
-export function readTools(value: unknown): readonly ToolDefinition[] {
+export function readToolMembers(body: JsonObject): Pick<ChatRequest, "tools" | "toolChoice"> {
+  const declared = readTools(body["tools"]);
+  const { toolChoice, allowed } = readToolChoice(body["tool_choice"]);
+  return { tools: allowed === undefined ? declared : onlyAllowed(declared, allowed), toolChoice };
+}
+
+function readTools(value: unknown): readonly ToolDefinition[] {
   return (readList(value, "tools") ?? []).map((item, at) => {
     const field = `tools[${at}]`;
     const tool = requireObject(item, field);
@@ -66,16 +73,47 @@ const withProperties = (parameters: JsonObject): JsonObject =>
     ? { ...parameters, properties: {} }
     : parameters;
 
-export function readToolChoice(value: unknown): ToolChoice | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (value === "auto" || value === "none" || value === "required") return value;
+interface Choice {
+  readonly toolChoice: ToolChoice | undefined;
+  /** Some of the functions, of which alone one may be called. */
+  readonly allowed?: AllowedTools;
+}
+
+function readToolChoice(value: unknown): Choice {
+  if (value === undefined || value === null) return { toolChoice: undefined };
+  if (value === "auto" || value === "none" || value === "required") return { toolChoice: value };
   if (typeof value === "string") {
     throw new Inexpressible("tool_choice", `${JSON.stringify(value)} is not auto, none or required`);
   }
   const choice = requireObject(value, "tool_choice");
+  if (choice["type"] === "allowed_tools") return readAllowed(choice["allowed_tools"]);
   requireFunction(choice["type"], "tool_choice.type");
-  const named = requireObject(choice["function"], "tool_choice.function");
-  return { name: requireText(named["name"], "tool_choice.function.name") };
+  return { toolChoice: readNamed(choice, "tool_choice") };
+}
+
+function readAllowed(value: unknown): Choice {
+  const field = "tool_choice.allowed_tools";
+  const { mode, tools } = requireObject(value, field);
+  if (mode !== "auto" && mode !== "required") {
+    throw new Inexpressible(`${field}.mode`, `${JSON.stringify(mode)} is not auto or required`);
+  }
+  const path = `${field}.tools`;
+  const named = (readList(tools, path) ?? []).map((item, at) => {
+    const tool = requireObject(item, `${path}[${at}]`);
+    requireFunction(tool["type"], `${path}[${at}].type`);
+    return readNamed(tool, `${path}[${at}]`);
+  });
+  const names = new Set(named.map(({ name }) => name));
+  const [only] = named;
+  if (only === undefined) throw new Inexpressible(path, "must name a function");
+  return mode === "required" && names.size === 1
+    ? { toolChoice: only }
+    : { toolChoice: mode, allowed: { names, path } };
+}
+
+function readNamed(object: JsonObject, field: string): { readonly name: string } {
+  const named = requireObject(object["function"], `${field}.function`);
+  return { name: requireText(named["name"], `${field}.function.name`) };
 }
 
 export const writeToolChoice = (choice: ToolChoice): unknown =>
