@@ -80,12 +80,13 @@ const sayCount = ({ name }: Dialect, tokens: number): JsonObject =>
 const tokensPerMessage = 4;
 const tokensPerImage = 1_000;
 
-function estimate({ system, messages, tools }: ChatRequest): number {
+function estimate({ system, messages, tools, output }: ChatRequest): number {
   const parts = [...system, ...messages.flatMap((message) => message.parts)].flatMap(withResults);
   const images = parts.filter(({ kind }) => kind === "image" || kind === "file").length;
   const texts = [
     ...parts.map(textOf),
     ...tools.map(({ name, description = "", parameters }) => name + description + JSON.stringify(parameters)),
+    ...(output?.kind === "json_schema" ? [JSON.stringify(output.schema)] : []),
   ];
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   return guessTokens(bytes) + messages.length * tokensPerMessage + images * tokensPerImage;

@@ -46,9 +46,9 @@ export const anthropic: Protocol = {
       nativeBody: ownBody,
       // Only what makes the prompt is wanted; a limit or a temperature would be refused.
       write: (request) => {
-        const { model, system, messages, tools, tool_choice, thinking } =
+        const { model, system, messages, tools, tool_choice, thinking, output_config } =
           anthropicDialect.writeRequest(request);
-        return { model, system, messages, tools, tool_choice, thinking };
+        return { model, system, messages, tools, tool_choice, thinking, output_config };
       },
       countIn: (json) => json["input_tokens"],
     }),
