@@ -179,6 +179,8 @@ const longLabel = JSON.stringify({ device_id: "d".repeat(64), session_id: "s".re
 
 const loose = { type: "object", properties: { a: { type: "string" } } };
 
+const answer = { properties: { a: { type: "string" } }, required: ["a"] };
+
 const referring = (member: object) => ({
   type: "object",
   properties: { a: member },
@@ -278,6 +280,21 @@ const sayable: readonly Sayable[] = [
       tools: [{ name: "look_up", input_schema: schema, strict: true }],
     },
     said: { response_format: { json_schema: { schema } }, tools: [{ function: { parameters: schema } }] },
+  })),
+  ...Object.entries({
+    "in Google's words": { responseSchema: { type: "OBJECT", ...answer } },
+    "as a JSON schema": { responseJsonSchema: { type: "object", ...answer, additionalProperties: false } },
+  }).map(([how, written]): Sayable => ({
+    promise: `an answer's schema that a caller of Gemini's wrote ${how} is one that OpenAI holds its model to`,
+    spoken: "gemini",
+    vendor: "openai",
+    members: { generationConfig: { responseMimeType: "application/json", ...written } },
+    said: {
+      response_format: {
+        type: "json_schema",
+        json_schema: { strict: true, schema: { type: "object", ...answer, additionalProperties: false } },
+      },
+    },
   })),
   {
     promise: "functions that Gemini validates are functions to OpenAI",

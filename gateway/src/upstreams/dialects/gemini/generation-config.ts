@@ -61,12 +61,13 @@ function readOutput(members: Members): OutputFormat | undefined {
   const mimeType = members.take("responseMimeType");
   const openApi = objectOf(members.take("responseSchema"));
   const jsonSchema = objectOf(members.take("responseJsonSchema"));
-  const schema = jsonSchema ?? (openApi === undefined ? undefined : toJsonSchema(openApi));
+  const schema = jsonSchema ?? (openApi === undefined ? undefined : toJsonSchema(openApi, { isKept: true }));
   const type = textOf(mimeType);
   if (mimeType !== undefined && type !== "application/json" && (type !== "text/plain" || schema)) {
     throw new Inexpressible(mimeType.path, "only application/json, or text/plain without a schema");
   }
-  if (schema !== undefined) return { kind: "json_schema", name: schemaName, schema, strict: undefined };
+  // Google always holds the model to it.
+  if (schema !== undefined) return { kind: "json_schema", name: schemaName, schema, strict: true };
   if (type === undefined) return undefined;
   return type === "text/plain" ? { kind: "text" } : { kind: "json" };
 }

@@ -66,6 +66,37 @@ test("schemas in Google's words become JSON schemas, at every depth", () => {
   ]);
 });
 
+test("a schema in Google's words is closed where a model is held to it, and not where it is not", () => {
+  const inner = { type: "OBJECT", properties: { b: { type: "STRING" } }, required: ["b"], nullable: true };
+  const either = { anyOf: [inner, { type: "OBJECT" }] };
+  const schema = { type: "OBJECT", properties: { list: { type: "ARRAY", items: inner }, either } };
+  const b = { properties: { b: { type: "string" } }, required: ["b"] };
+  const closedInner = { type: ["object", "null"], ...b, additionalProperties: false };
+  const openInner = { type: ["object", "null"], ...b };
+  const inWords = (written: JsonObject): JsonObject => ({
+    type: "object",
+    properties: {
+      list: { type: "array", items: written },
+      either: { anyOf: [written, { type: "object" }] },
+    },
+  });
+  const closed = { ...inWords(closedInner), additionalProperties: false };
+  const generationConfig = { responseMimeType: "application/json", responseSchema: schema };
+  expect(read({ generationConfig }).output).toEqual({
+    kind: "json_schema",
+    name: "response",
+    schema: closed,
+    strict: true,
+  });
+  const parametersIn = (mode: string): unknown =>
+    read({
+      tools: [{ functionDeclarations: [{ name: "f", parameters: schema }] }],
+      toolConfig: { functionCallingConfig: { mode } },
+    }).tools[0]?.parameters;
+  expect(parametersIn("VALIDATED")).toEqual(closed);
+  expect(parametersIn("AUTO")).toEqual(inWords(openInner));
+});
+
 test("a function without parameters takes an empty object", () => {
   expect(read({ tools: [{ functionDeclarations: [{ name: "f" }] }] }).tools[0]?.parameters).toEqual({
     type: "object",

@@ -90,7 +90,7 @@ const anyRequest: fc.Arbitrary<ChatRequest> = fc.record({
       kind: fc.constant("json_schema" as const),
       name: fc.constant("response"),
       schema,
-      strict: fc.constant(undefined),
+      strict: fc.constant(true),
     }),
   ),
   reasoning: fc.oneof(

@@ -7,17 +7,26 @@ import { camelCase } from "./members.ts";
 /** Google's format writes these 64-bit counts as strings. */
 const counts = new Set(["minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"]);
 
-export function toJsonSchema(schema: JsonObject): JsonObject {
+/** How the schema is used: where it `isKept`, Google writes no members but those it lists, and so it is closed to others too. */
+interface Use {
+  readonly isKept: boolean;
+}
+
+export function toJsonSchema(schema: JsonObject, use: Use): JsonObject {
   const members = Object.entries(schema)
     .map(([name, value]) => [camelCase(name), value] as const)
     .filter(([name, value]) => value !== null && name !== "nullable" && name !== "propertyOrdering")
-    .map(([name, value]) => [name, memberToJsonSchema(name, value)] as const)
+    .map(([name, value]) => [name, memberToJsonSchema(name, value, use)] as const)
     .filter(([, value]) => value !== undefined);
-  const plain = Object.fromEntries(members);
+  const open = Object.fromEntries(members);
+  const plain = use.isKept && listsMembers(open) ? { ...open, additionalProperties: false } : open;
   return schema["nullable"] === true ? orNull(plain) : plain;
 }
 
-function memberToJsonSchema(name: string, value: unknown): unknown {
+const listsMembers = ({ properties, additionalProperties }: JsonObject): boolean =>
+  isJsonObject(properties) && Object.keys(properties).length > 0 && additionalProperties === undefined;
+
+function memberToJsonSchema(name: string, value: unknown, use: Use): unknown {
   switch (name) {
     case "type":
       return Array.isArray(value) ? value.map(lowerType) : lowerType(value);
@@ -25,22 +34,25 @@ function memberToJsonSchema(name: string, value: unknown): unknown {
     case "$defs":
     case "defs":
       return isJsonObject(value)
-        ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, inside(inner)]))
+        ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, inside(inner, use)]))
         : value;
     case "anyOf":
     case "oneOf":
-    case "allOf":
     case "prefixItems":
-      return Array.isArray(value) ? value.map(inside) : value;
+      return Array.isArray(value) ? value.map((inner) => inside(inner, use)) : value;
+    case "allOf":
+      // Each of these may list some of the members alone.
+      return Array.isArray(value) ? value.map((inner) => inside(inner, { isKept: false })) : value;
     case "items":
     case "additionalProperties":
-      return inside(value);
+      return inside(value, use);
     default:
       return counts.has(name) && typeof value === "string" ? Number(value) : value;
   }
 }
 
-const inside = (value: unknown): unknown => (isJsonObject(value) ? toJsonSchema(value) : value);
+const inside = (value: unknown, use: Use): unknown =>
+  isJsonObject(value) ? toJsonSchema(value, use) : value;
 
 function lowerType(type: unknown): unknown {
   if (type === "TYPE_UNSPECIFIED") return undefined;

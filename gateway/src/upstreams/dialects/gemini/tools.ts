@@ -39,7 +39,8 @@ function readDeclaration(declaration: Member, strict: boolean | undefined): Tool
     throw new Inexpressible(behavior.path, "only BLOCKING can be translated");
   }
   members.refuseRest();
-  const parameters = jsonSchema ?? (openApi === undefined ? noParameters : toJsonSchema(openApi));
+  const isKept = strict === true;
+  const parameters = jsonSchema ?? (openApi === undefined ? noParameters : toJsonSchema(openApi, { isKept }));
   return { name, description, parameters, strict };
 }
 
