@@ -343,6 +343,35 @@ const sayable: readonly Sayable[] = [
             toolConfig: { functionCallingConfig: { mode: "ANY" } },
           },
   })),
+  ...(["openai", "anthropic"] as const).map((vendor): Sayable => ({
+    promise: `notes of a caller of Gemini's, and a wish to look closely, stop nothing from reaching ${vendor}`,
+    spoken: "gemini",
+    vendor,
+    members: {
+      generationConfig: { mediaResolution: "MEDIA_RESOLUTION_HIGH" },
+      contents: [
+        { role: "user", parts: [{ text: "Look.", partMetadata: { from: "a form" } }] },
+        { role: "model", parts: [{ functionCall: { id: "call_1", name: "look_up", args: {} } }] },
+        {
+          role: "user",
+          parts: [
+            {
+              functionResponse: {
+                id: "call_1",
+                name: "look_up",
+                response: { output: "ok" },
+                parts: [{ inlineData: { mimeType: "image/png", data: "AAAA" }, mediaProcessing: "STATIC" }],
+              },
+            },
+          ],
+        },
+      ],
+      tools: [{ functionDeclarations: [{ name: "look_up" }] }],
+    },
+    said: {
+      messages: vendor === "openai" ? [{ content: "Look." }, {}, {}, {}] : [{ role: "user" }, {}, {}],
+    },
+  })),
   {
     promise: "an end user's label that OpenAI takes reaches it",
     spoken: "anthropic",

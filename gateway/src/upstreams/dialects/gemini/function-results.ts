@@ -40,6 +40,8 @@ function readShown(part: Member): ToolResultPart["content"][number] {
   const members = membersOf(part);
   const inlineData = members.take("inlineData");
   const fileData = members.take("fileData");
+  // It is heeded for films alone.
+  members.take("mediaProcessing");
   members.refuseRest();
   if (inlineData !== undefined) return readInlineData(inlineData);
   if (fileData !== undefined) return readFileData(fileData);

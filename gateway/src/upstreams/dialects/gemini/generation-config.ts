@@ -2,6 +2,7 @@ import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest, OutputFormat } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { givenOrNone } from "./given.ts";
+import { checkResolution } from "./media.ts";
 import { integerOf, membersOf, numberOf, objectOf, textOf, textsOf } from "./members.ts";
 import type { Member, Members } from "./members.ts";
 import { readThinking, writeThinking } from "./reasoning.ts";
@@ -25,6 +26,7 @@ export function readGeneration(config: Member | undefined): Generation {
   const members = membersOf(config ?? { value: {}, path: "generationConfig" });
   refuseManyCandidates(members.take("candidateCount"));
   refuseOtherModalities(members.take("responseModalities"));
+  checkResolution(members.take("mediaResolution"));
   const generation = {
     outputTokensMax: integerOf(members.take("maxOutputTokens")),
     temperature: numberOf(members.take("temperature")),

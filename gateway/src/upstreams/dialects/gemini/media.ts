@@ -1,5 +1,5 @@
 import { isVideoSite, typeByName } from "../../../operation/type-by-name.ts";
-import type { JsonObject } from "../../../platform/json.ts";
+import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import type { FilePart, ImagePart, TextPart } from "../chat.ts";
 import { checkAddress } from "../address.ts";
 import { Inexpressible } from "../dialect.ts";
@@ -43,6 +43,24 @@ export function readFileData(file: Member): ImagePart | FilePart {
     throw new Inexpressible(uri.path, "a text at an address cannot be translated; write it out");
   }
   return { kind: "image", source };
+}
+
+/**
+ * How closely an image is looked at, for all of them or for one. Other vendors look at images in full: to be told to look less
+ * closely would be ignored.
+ */
+export function checkResolution(resolution: Member | undefined): void {
+  if (resolution === undefined) return;
+  const level = isJsonObject(resolution.value) ? levelOf(resolution) : resolution;
+  if (level === undefined || /_(UNSPECIFIED|HIGH)$/.test(textOf(level) ?? "")) return;
+  throw new Inexpressible(level.path, "only a high resolution can be translated");
+}
+
+function levelOf(resolution: Member): Member | undefined {
+  const members = membersOf(resolution);
+  const level = members.take("level");
+  members.refuseRest();
+  return level;
 }
 
 function readableType(mimeType: Member | undefined): string | undefined {

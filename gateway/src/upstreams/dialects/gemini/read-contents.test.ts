@@ -48,6 +48,32 @@ test("images are read, in either alphabet of base64 or by their address", () => 
   ]);
 });
 
+test("notes beside a part are the caller's own, and how a film is looked at says nothing of anything else", () => {
+  const image = { inlineData: { mimeType: "image/png", data: "AA==" } };
+  const noted = { partMetadata: { from: "a" }, mediaProcessing: "STATIC" };
+  const alsoNoted = { part_metadata: { from: "a" }, media_processing: "AGENTIC" };
+  const plain = read(partsOf({ text: "a" }, image)).messages;
+  expect(read(partsOf({ text: "a", ...noted }, { ...image, ...alsoNoted })).messages).toEqual(plain);
+  const systemInstruction = { parts: [{ text: "a", partMetadata: { from: "a" } }] };
+  expect(read({ systemInstruction }).system).toEqual([{ kind: "text", text: "a" }]);
+});
+
+test("an image is looked at in full, so that only less than that is refused, by its name", () => {
+  const image = { inlineData: { mimeType: "image/png", data: "AA==" } };
+  const seen = (mediaResolution: unknown): string => fieldRefused(partsOf({ ...image, mediaResolution }));
+  const seenAll = (mediaResolution: unknown): string =>
+    fieldRefused({ generationConfig: { mediaResolution } });
+  for (const level of ["UNSPECIFIED", "HIGH", "ULTRA_HIGH"]) {
+    expect(seen({ level: `MEDIA_RESOLUTION_${level}` })).toBe("nothing");
+    expect(seenAll(`MEDIA_RESOLUTION_${level}`)).toBe("nothing");
+  }
+  for (const level of ["LOW", "MEDIUM"]) {
+    expect(seen({ level: `MEDIA_RESOLUTION_${level}` })).toBe("contents[0].parts[0].mediaResolution.level");
+    expect(seenAll(`MEDIA_RESOLUTION_${level}`)).toBe("generationConfig.mediaResolution");
+  }
+  expect(seen({ numTokens: 70 })).toBe("contents[0].parts[0].mediaResolution.numTokens");
+});
+
 test("what is no image, or lies where only Google can fetch it, is refused by its name", () => {
   const file = (fileUri: string): string => fieldRefused(partsOf({ fileData: { fileUri } }));
   expect(fieldRefused(partsOf({ inlineData: { mimeType: "audio/wav", data: "" } }))).toBe(

@@ -3,7 +3,7 @@ import { Inexpressible } from "../dialect.ts";
 import { createCallIds, readCallId } from "./call-ids.ts";
 import type { CallIds } from "./call-ids.ts";
 import { readFunctionResponse } from "./function-results.ts";
-import { readFileData, readInlineData } from "./media.ts";
+import { checkResolution, readFileData, readInlineData } from "./media.ts";
 import { joinParts } from "./join-parts.ts";
 import { elementsOf, membersOf, objectOf, textOf } from "./members.ts";
 import type { Member, Members } from "./members.ts";
@@ -58,6 +58,8 @@ function readPart(part: Member, calls: CallIds): ChatPart[] {
   const members = membersOf(part);
   const signature = textOf(members.take("thoughtSignature"));
   const thought = members.take("thought")?.value === true;
+  for (const name of unread) members.take(name);
+  checkResolution(members.take("mediaResolution"));
   const read = readData(part, members, calls);
   members.refuseRest();
 
@@ -69,6 +71,9 @@ function readPart(part: Member, calls: CallIds): ChatPart[] {
   }
   return read.text === "" ? [] : [read];
 }
+
+/** The caller's own notes, which no model reads, and how a film is to be looked at, which is heeded for nothing else. */
+const unread = ["partMetadata", "mediaProcessing"];
 
 function readData(part: Member, members: Members, calls: CallIds): ChatPart {
   const text = textOf(members.take("text"));
@@ -103,6 +108,7 @@ export function readSystem(system: Member | undefined): TextPart[] {
   if (Array.isArray(system.value)) return elementsOf(system).flatMap(readSystem);
   const members = membersOf(system);
   members.take("role");
+  members.take("partMetadata");
   const parts = members.take("parts");
   const text = textOf(members.take("text"));
   members.refuseRest();
