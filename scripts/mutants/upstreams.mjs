@@ -70,6 +70,13 @@ export const mutants = [
     tests: ["test/models/thinking.test.ts"],
   },
   {
+    name: "a call of another vendor's model is told to Mistral under an id that it refuses",
+    file: "gateway/src/upstreams/protocols/openai-itself.ts",
+    find: "foreign === foreignToMistral ? withMistralCallIds(own) : own",
+    replace: "own",
+    tests: ["gateway/src/upstreams/protocols/openai-itself.test.ts"],
+  },
+  {
     name: "a redirect is taken for an answer",
     file: "gateway/src/upstreams/http/exchange.ts",
     find: 'if (status >= 300 && status < 400) this.#giveUp("redirect");',
@@ -376,7 +383,7 @@ export const mutants = [
   },
   {
     name: "a model may call functions that Gemini's caller did not allow",
-    file: "gateway/src/upstreams/dialects/gemini/tools.ts",
+    file: "gateway/src/upstreams/dialects/only-allowed.ts",
     find: "return declared.filter(({ name }) => names.has(name));",
     replace: "return declared;",
     tests: ["gateway/src/upstreams/dialects/gemini/read-request.test.ts"],

@@ -20,7 +20,7 @@ function sentTo(url: string, written: string, dialect: ModelDialect = "openai"):
 }
 
 const write = (thought: string, signature: string): string =>
-  `{"max_tokens":1, "messages":[{"role":"assistant"${thought},"content":null,"tool_calls":[{"id":"1","type":"function"${signature},"function":{"name":"f","arguments":"{}"}}]}],"n":1.0}`;
+  `{"max_tokens":1, "messages":[{"role":"assistant"${thought},"content":null,"tool_calls":[{"id":"D681PevKs","type":"function"${signature},"function":{"name":"f","arguments":"{}"}}]}],"n":1.0}`;
 const told = write(',"reasoning_content":"Hm"', ',"extra_content":{"google":{"thought_signature":"sig"}}');
 
 test.each([
@@ -93,4 +93,45 @@ test("what only looks like it inside a caller's own data stays", () => {
     '{"role":"assistant","reasoning_content":"Hm","call":{"type":"function","function":{},"extra_content":{}}}';
   const written = `{"max_tokens":1, "messages":[{"role":"user","content":"Hi"}],"metadata":${looks},"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","default":${looks}}},"extra_content":{}}]}`;
   expect(sentTo("https://api.openai.com/v1", written)).toBe(written);
+});
+
+const mistral = "https://api.mistral.ai/v1";
+
+const conversationWith = (id: string): string =>
+  `{"max_tokens":1, "messages":[{"role":"user","content":"Hi","n":1.0},{"role":"assistant","content":null,"tool_calls":[{"id":"${id}","type":"function","function":{"name":"f","arguments":"{\\"id\\":\\"${id}\\"}"}}]},{"role":"tool","tool_call_id":"${id}","content":"${id}"}],"tools":[{"type":"function","function":{"name":"f"},"id":"${id}"}]}`;
+
+test.each(["call_PTLP8xhu3uwZk4l3nlnrrJha", "toolu_01A09q90qw90lq917835lq9", "functions.f:0", "1"])(
+  "a call that another vendor's model made goes to Mistral under an id that it takes: %s",
+  (id) => {
+    const sent = sentTo(mistral, conversationWith(id));
+    const [own = ""] = /(?<="tool_call_id":")[^"]*/.exec(sent) ?? [];
+    expect(own).toMatch(/^[a-zA-Z0-9]{9}$/);
+    expect(sent).toBe(
+      conversationWith(id)
+        .replace(`[{"id":"${id}"`, `[{"id":"${own}"`)
+        .replace(`"tool_call_id":"${id}"`, `"tool_call_id":"${own}"`)
+        .replace(", ", ","),
+    );
+    expect(sentTo(mistral, conversationWith(id))).toBe(sent);
+    expect(sentTo("https://api.deepseek.com/v1", conversationWith(id))).toBe(conversationWith(id));
+  },
+);
+
+test("one that Mistral's own model made keeps its id, and its conversation every byte", () => {
+  expect(sentTo(mistral, conversationWith("D681PevKs"))).toBe(conversationWith("D681PevKs"));
+});
+
+test("so it does where the caller speaks another dialect, which may have no ids at all", () => {
+  const contents = [
+    { role: "user", parts: [{ text: "Hi" }] },
+    { role: "model", parts: [{ functionCall: { name: "f" } }, { functionCall: { name: "g" } }] },
+    {
+      role: "user",
+      parts: ["f", "g"].map((name) => ({ functionResponse: { name, response: { output: "ok" } } })),
+    },
+  ];
+  const sent = sentTo(mistral, JSON.stringify({ contents }), "gemini");
+  const called = sent.match(/(?<="id":")[a-zA-Z0-9]{9}(?=")/g);
+  expect(new Set(called).size).toBe(2);
+  expect(sent.match(/(?<="tool_call_id":")[^"]*/g)).toEqual(called);
 });

@@ -1,12 +1,21 @@
+import type { CallInput } from "../../operation/call-input.ts";
 import type { Upstream } from "../../operation/upstream.ts";
 import { isMistral, isOpenAiItself, refusesUnknownMembers } from "../../operation/vendor-addresses.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { markStart } from "../dialects/marks.ts";
 import { isThought, textOf } from "../dialects/openai/answer-members.ts";
-import type { ForeignRule } from "../exchanges/without-marked.ts";
+import { withMistralCallIds } from "../exchanges/mistral-call-ids.ts";
+import { withoutMarked, type ForeignRule } from "../exchanges/without-marked.ts";
 
-/** What is taken out of a caller's own body on its way to this upstream. */
-export function foreignTo(upstream: Pick<Upstream, "url">): ForeignRule {
+/** The call with the caller's own body as this upstream takes it. */
+export function ownInput(input: CallInput, upstream: Pick<Upstream, "url">): CallInput {
+  const foreign = foreignTo(upstream);
+  const own = withoutMarked(input, foreign);
+  return foreign === foreignToMistral ? withMistralCallIds(own) : own;
+}
+
+/** What is taken out of it. */
+function foreignTo(upstream: Pick<Upstream, "url">): ForeignRule {
   if (isOpenAiItself(upstream)) return foreignToOpenAi;
   if (!refusesUnknownMembers(upstream)) return foreignToOthers;
   return isMistral(upstream) ? foreignToMistral : foreignToOpenAi;

@@ -8,31 +8,33 @@ import type { NativeChat } from "../exchanges/native-chat.ts";
 import type { Protocol } from "../protocol.ts";
 import type { SseFrame } from "../streams/sse.ts";
 import { estimateTokens } from "../exchanges/count-tokens.ts";
+import { toldToMistral } from "../exchanges/mistral-call-ids.ts";
 import { nativeBody } from "../exchanges/native-body.ts";
 import { openaiEmbeddings } from "../exchanges/openai-embeddings.ts";
 import { openaiImages } from "../exchanges/openai-images.ts";
-import { foreignTo } from "./openai-itself.ts";
+import { ownInput } from "./openai-itself.ts";
 import { openaiResponses } from "../exchanges/openai-responses.ts";
 import { limitChanges, withLimitWord } from "../exchanges/output-limit.ts";
 import { isAboutGoogleAccount } from "../answers/google-refusal.ts";
 import { errorIn } from "../answers/hidden-error.ts";
 import { readListing } from "../answers/read-listing.ts";
-import { withoutMarked } from "../exchanges/without-marked.ts";
 
 const native: NativeChat = {
   dialect: openaiDialect,
   path: () => "/chat/completions",
   nativeBody: (dispatch) => {
     const { input, upstream } = dispatch;
-    const { rawBody, body } = withoutMarked(input, foreignTo(upstream));
+    const { rawBody, body } = ownInput(input, upstream);
     return nativeBody(rawBody, body, changes(isJsonObject(body) ? body : {}, dispatch));
   },
-  completeBody: (body, dispatch) => ({
-    ...withLimitWord(body, dispatch),
-    // The dialect asks by itself.
-    ...(mayBeAsked(dispatch) ? {} : { stream_options: undefined }),
-    ...(isMistral(dispatch.upstream) ? { user: undefined } : {}),
-  }),
+  completeBody: (body, dispatch) => {
+    const limited = withLimitWord(body, dispatch);
+    return {
+      ...(isMistral(dispatch.upstream) ? { ...toldToMistral(limited), user: undefined } : limited),
+      // The dialect asks by itself.
+      ...(mayBeAsked(dispatch) ? {} : { stream_options: undefined }),
+    };
+  },
   showFrame: (frame, { includeUsage }) => (includeUsage ? undefined : withoutUsage(frame)),
   usageOf: (json) => json["usage"],
 };
