@@ -349,4 +349,11 @@ export const mutants = [
     replace: "a.root.length - b.root.length",
     tests: ["test/callers/conventions-of-paths.test.ts"],
   },
+  {
+    name: "a model that nobody serves as it is priced is not told of",
+    file: "gateway/src/offer/advice/find-gaps.ts",
+    find: "    ...unservedModels(bound),\n",
+    replace: "",
+    tests: ["test/models/offered-models.test.ts"],
+  },
 ];

@@ -405,6 +405,36 @@ describe("models that ship", () => {
   });
 });
 
+test("a model of one's own that nobody serves as it is priced, or nobody at all, is told to the operator", async () => {
+  const told = async (model: string, lists = ""): Promise<readonly string[]> => {
+    const upstreams = `
+  openai: { protocol: openai, url: "https://api.openai.com/v1", models: [] }
+  video: { protocol: dashscope, url: "https://dashscope-intl.aliyuncs.com/api/v1"${lists} }`;
+    const config = parseConfig(`upstreams:${upstreams}\nmodels: { own: ${model} }`, "tollgate.yaml", {});
+    const offer = createOffer(await loadCatalogue([catalogueFolder]), config, "http://127.0.0.1:9");
+    return gapsOf(offer).filter((gap) => gap.startsWith("models.own: "));
+  };
+  const elsewhere = (upstream: string, serves: string): string =>
+    `models.own: upstream "${upstream}" serves ${serves}, and by its price the model is for something else; ` +
+    "prices by the second, such as second_720p, make it one for video";
+  const tokens = "price: { input: 1, output: 2 }";
+  const seconds = "price: { second_720p: 0.1 }";
+  const nobody = "models.own: no upstream has it; name it under models of an upstream, or write via";
+  expect(await told(`{ via: [video], ${tokens} }`)).toEqual([elsewhere("video", "video")]);
+  expect(await told(`{ ${tokens} }`, ", models: [own]")).toEqual([elsewhere("video", "video")]);
+  expect(await told(`{ via: [openai], ${seconds} }`)).toEqual([
+    elsewhere("openai", "chat, embedding, image"),
+  ]);
+  expect(await told(`{ via: [openai, video], ${tokens} }`)).toEqual([elsewhere("video", "video")]);
+  expect(await told(`{ ${tokens} }`)).toEqual([nobody]);
+  expect(await told(`{ ${seconds} }`, ", models: []")).toEqual([nobody]);
+
+  expect(await told(`{ via: [openai], ${tokens} }`)).toEqual([]);
+  expect(await told(`{ via: [video], ${seconds} }`)).toEqual([]);
+  expect(await told(`{ ${seconds} }`)).toEqual([]);
+  expect(await told(`{ via: [video] }`)).toEqual(["models.own: no price, so it is not offered"]);
+});
+
 test("a model of one's own whose answers have a price is no model for embeddings or rerank", async () => {
   const config = parseConfig(
     `

@@ -2,6 +2,7 @@ import type { Config, OperationConfig } from "../../config/config.ts";
 import type { Catalogue } from "../../operation/catalogue.ts";
 import { isSold, type Operation } from "../../operation/operation.ts";
 import type { Gap } from "./gap.ts";
+import { unservedModels } from "./unserved-models.ts";
 import { whyNotServed } from "../is-served.ts";
 import type { Model } from "../merge-models.ts";
 import { missingPrices } from "../missing-prices.ts";
@@ -25,6 +26,7 @@ export function findGaps(bound: Bound): Gap[] {
     ]),
     ...unknownOperations(offered, config),
     ...unknownModels(catalogue, config),
+    ...unservedModels(bound),
     ...upstreamsWithoutLinks(offered),
     ...offered.flatMap((one) => unsold(one, bound)),
   ];

@@ -1,3 +1,4 @@
+import type { ModelKind } from "../../operation/model-kind.ts";
 import type { Part } from "../missing-prices.ts";
 
 /** Something the catalogue has, or the operator wrote, that is not on offer or does nothing. */
@@ -21,7 +22,13 @@ type OperationGap =
   | { readonly kind: "default_not_offered"; readonly operationId: string; readonly model: string };
 
 type ModelGap =
-  | { readonly kind: "unknown_model_off" | "unpriced_model"; readonly model: string }
+  | { readonly kind: "unknown_model_off" | "unpriced_model" | "unserved_model"; readonly model: string }
+  | {
+      readonly kind: "unfit_model";
+      readonly model: string;
+      readonly upstream: string;
+      readonly serves: readonly ModelKind[];
+    }
   | {
       readonly kind: "unpriced_parts";
       readonly model: string;
@@ -65,6 +72,13 @@ export function describeGap(gap: Gap): string {
       return `models.${gap.model}: there is no such model to be off`;
     case "unpriced_model":
       return `models.${gap.model}: no price, so it is not offered`;
+    case "unserved_model":
+      return `models.${gap.model}: no upstream has it; name it under models of an upstream, or write via`;
+    case "unfit_model":
+      return (
+        `models.${gap.model}: upstream "${gap.upstream}" serves ${gap.serves.join(", ")}, and by its price the model is for ` +
+        "something else; prices by the second, such as second_720p, make it one for video"
+      );
     case "unpriced_parts":
       return `models.${gap.model}: no price for ${gap.parts.join(" and ")}, so it is not offered for ${gap.operationId}`;
     case "no_links":
