@@ -85,6 +85,8 @@ const tier = z.strictObject({
   concurrency: count.optional(),
 });
 
+const whatSandboxIs = "expected on, off, or the address of a running sandbox, without ? or #";
+
 /** A section whose lines are all comments is empty, which YAML calls null: it says nothing. */
 export const configSchema = z
   .strictObject({
@@ -96,10 +98,8 @@ export const configSchema = z
     signup_credit_usd: usdAtOnce.optional(),
     mcp: mcp.nullish(),
     sandbox: z
-      .union([z.boolean(), z.string()])
-      .refine((written) => isOnOrOff(written) || httpBase.safeParse(written).success, {
-        error: "expected on, off, or the address of a running sandbox, without ? or #",
-      })
+      .union([z.boolean(), z.string()], whatSandboxIs)
+      .refine((written) => isOnOrOff(written) || httpBase.safeParse(written).success, whatSandboxIs)
       .optional(),
     links: z
       .strictObject({ confirm: z.boolean().optional(), offline_access: z.boolean().optional() })

@@ -1,9 +1,9 @@
 import { dirname, resolve } from "node:path";
-import { ConfigError, describeIssue, nameKnownSettings } from "../platform/config-error.ts";
+import { ConfigError, describeIssue, sayWhatFits } from "../platform/config-error.ts";
 import { messageOf } from "../platform/error-message.ts";
 import { readConfigFile, type ConfigFile } from "./config-file.ts";
 import { configSchema, type Config } from "./config.ts";
-import { countReadableLines } from "./readable-lines.ts";
+import { countReadableLines, isYaml } from "./readable-lines.ts";
 import { repeatedNames } from "./repeated-names.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -23,7 +23,7 @@ export function parseConfig(text: string, file: string, environment: Environment
   const problems: string[] = repeatedNames(text);
   const interpolated = interpolate(written, [], environment, problems);
   if (problems.length > 0) throw new ConfigError(file, problems);
-  const parsed = configSchema.safeParse(interpolated, { error: nameKnownSettings });
+  const parsed = configSchema.safeParse(interpolated, { error: sayWhatFits });
   if (!parsed.success) throw new ConfigError(file, parsed.error.issues.map(describeIssue));
   checkReferences(parsed.data, file);
   return parsed.data;
@@ -33,13 +33,21 @@ function readYaml(text: string, file: string): unknown {
   try {
     return Bun.YAML.parse(text) ?? {};
   } catch (error) {
-    throw new ConfigError(file, [`not valid YAML: ${messageOf(error)}${whereToLook(text)}`]);
+    throw new ConfigError(file, [
+      `not valid YAML: ${messageOf(error)}${whereToLook(text)}${whatToQuote(text)}`,
+    ]);
   }
 }
 
 function whereToLook(text: string): string {
   const readable = countReadableLines(text);
   return readable === undefined ? "" : `; look from line ${readable + 1} on`;
+}
+
+/** Between braces YAML takes those of `${NAME}` for its own; then the text is good as soon as they are gone. */
+function whatToQuote(text: string): string {
+  const isReadable = isYaml(text.replace(/\$\{(\w+)\}/g, "$1"));
+  return isReadable ? '; between braces, what has ${NAME} in it stands in quotes, as in "${NAME}"' : "";
 }
 
 /** `${NAME}` stands for an environment variable. It is replaced after parsing, so a value cannot inject YAML. */

@@ -56,7 +56,7 @@ export const mcp = z
     grant_days: numeric(z.number().int().min(1).max(grantDaysMax)).optional(),
     allowed_hosts: z.array(z.string().regex(/^[a-z0-9.:[\]-]+$/, "expected host or host:port")).nullish(),
     registration: z
-      .union([z.boolean(), z.enum(["open", "on", "off"])])
+      .union([z.boolean(), z.enum(["open", "on", "off"])], "expected open or off")
       .transform((written) => (written === false || written === "off" ? "off" : "open"))
       .optional(),
     clients: z.record(z.string().regex(/^[\w.-]{1,100}$/, "expected a client id"), staticClient).nullish(),

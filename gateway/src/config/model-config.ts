@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { secondWords, type SecondWord } from "../operation/video-seconds.ts";
-import { nameKnownSettings } from "../platform/config-error.ts";
+import { sayWhatFits } from "../platform/config-error.ts";
 import { picoFromUsd, picoFromUsdPerMillion, type Pico } from "../platform/money.ts";
 import type { TokenWord } from "../prices/token-units.ts";
 import { amount, count } from "./numbers.ts";
@@ -94,7 +94,7 @@ const model = z
 /** `gpt-x: off` takes it from sale. No union, which would say of a mistake in a model only that nothing fits. */
 export const modelOrOff = z.unknown().transform((written, context): ModelConfig | "off" => {
   if (written === false || written === "off") return "off";
-  const parsed = model.safeParse(written, { error: nameKnownSettings });
+  const parsed = model.safeParse(written, { error: sayWhatFits });
   if (parsed.success) return parsed.data;
   // What zod found it also understands; only the type of `input` differs by the kind of issue.
   context.issues.push(

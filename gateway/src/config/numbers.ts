@@ -3,7 +3,7 @@ import { amountMicrosMax, microsFromUsd, usdFromMicros } from "../platform/money
 
 /** Numbers are read as written: their shortest decimal form is exact, arithmetic on them would not be. */
 export function amount(parse: (text: string) => bigint | undefined, expected: string) {
-  return z.union([z.number(), z.string()]).transform((value, context) => {
+  return z.union([z.number(), z.string()], `expected ${expected}`).transform((value, context) => {
     const parsed = parse(decimalText(String(value)));
     if (parsed !== undefined && parsed >= 0n) return parsed;
     context.addIssue({ code: "custom", message: `expected ${expected}` });

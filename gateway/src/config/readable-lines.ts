@@ -54,7 +54,7 @@ function whereToEnd(lines: readonly string[], { after, before }: Between): reado
 /** Neither a comment begins one, nor the bracket that ends what began further up. */
 const entryBegins = /^\s*[^\s#}\]]/;
 
-function isYaml(text: string): boolean {
+export function isYaml(text: string): boolean {
   try {
     Bun.YAML.parse(text);
     return true;

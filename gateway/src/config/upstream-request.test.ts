@@ -145,7 +145,7 @@ test("names and values that cannot be sent are refused, and no value is repeated
     ['key: k-1, key_header: "a b"', "key_header: expected the name of a header: letters, digits and -"],
     ['query: { "": x }', "query.: expected the name of a parameter"],
     [`headers: { X-Gate: ${"x".repeat(4_097)} }`, "headers.X-Gate: expected at most 4096 characters"],
-    [`headers: [${secret}]`, "headers: expected record, received array"],
+    [`headers: [${secret}]`, "headers: expected names and what they mean, as in { name: value }"],
   ] as const) {
     expect([members.slice(0, 40), refusalOf(members)]).toEqual([members.slice(0, 40), said]);
   }

@@ -19,11 +19,31 @@ export function describeIssue(issue: z.core.$ZodIssue): string {
   return `${where}: ${issue.message.replace(/^Invalid input: /, "")}`;
 }
 
-/** Says what could be written there instead, because what is meant is most often a letter away. */
-export const nameKnownSettings: z.core.$ZodErrorMap = (issue) =>
-  issue.code === "unrecognized_keys"
-    ? `unknown setting ${issue.keys.join(", ")}; there are ${knownSettings(issue.inst).join(", ")}`
-    : undefined;
+/**
+ * Says what could be written there instead: of names all there are, because what is meant is most often a letter away, and
+ * of values their kind in words of people who write files, and not programs.
+ */
+export const sayWhatFits: z.core.$ZodErrorMap = (issue) => {
+  switch (issue.code) {
+    case "unrecognized_keys":
+      return `unknown setting ${issue.keys.join(", ")}; there are ${knownSettings(issue.inst).join(", ")}`;
+    case "invalid_type": {
+      const kind = kinds[issue.expected];
+      return kind && `expected ${kind}`;
+    }
+    default:
+      return undefined;
+  }
+};
+
+const kinds: Readonly<Partial<Record<z.core.$ZodIssueInvalidType["expected"], string>>> = {
+  array: "a list, as in [a, b]",
+  object: "names and what they mean, as in { name: value }",
+  record: "names and what they mean, as in { name: value }",
+  boolean: "true or false",
+  number: "a number",
+  int: "a whole number",
+};
 
 function knownSettings(section: unknown): readonly string[] {
   if (section instanceof z.ZodObject) return Object.keys(section.shape);
