@@ -356,4 +356,11 @@ export const mutants = [
     replace: "",
     tests: ["test/models/offered-models.test.ts"],
   },
+  {
+    name: "a video model that sells its highest resolution at the price of another is not told of",
+    file: "gateway/src/offer/advice/doubtful-prices.ts",
+    find: "  ...withoutResolutions(catalogue, config),\n",
+    replace: "",
+    tests: ["test/models/offered-models.test.ts"],
+  },
 ];

@@ -46,7 +46,7 @@ export function createOffer(catalogue: Catalogue, config: Config, sandboxUrl: st
     notes: [
       ...models.filter(isTakenForEmbedding(catalogue)).map(({ id }) => `models.${id}: ${embeddingsOnly}`),
       ...doubtfulModels(catalogue, config, served),
-      ...doubtfulPrices(config),
+      ...doubtfulPrices(catalogue, config),
     ],
   });
 }

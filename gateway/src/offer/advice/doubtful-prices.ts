@@ -1,6 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import { priceWordOf } from "../../config/price-words.ts";
-import { secondWords } from "../../operation/video-seconds.ts";
+import type { Catalogue } from "../../operation/catalogue.ts";
+import { resolutionName, secondUnit, secondWords } from "../../operation/video-seconds.ts";
 import { usdFromMicros, type Pico } from "../../platform/money.ts";
 import { some } from "./doubtful-models.ts";
 
@@ -8,10 +9,11 @@ import { some } from "./doubtful-models.ts";
  * Prices that no vendor charges, such as those pasted from another program's list, which counts by the token. The operator
  * may mean them, so they are reported and not refused. A price of zero is meant: nobody writes it by accident.
  */
-export const doubtfulPrices = (config: Config): string[] => [
+export const doubtfulPrices = (catalogue: Catalogue, config: Config): string[] => [
   ...perToken(config),
   ...withoutCacheWrites(config),
   ...withoutSteps(config),
+  ...withoutResolutions(catalogue, config),
   ...billedBySearch(config),
 ];
 
@@ -82,6 +84,23 @@ function withoutSteps({ models }: Config): string[] {
       `models: ${ids} may cost more for long prompts, above 100,000, 200,000 or 272,000 tokens, and a price here has no ` +
       "steps; write the higher one where the vendor's list has two",
   );
+}
+
+/** A vendor bills the highest resolution all the same, and callers who name none may get it. */
+function withoutResolutions({ models: shipped }: Catalogue, { models }: Config): string[] {
+  return [...models].flatMap(([id, { price = {}, namesAt }]) => {
+    const names = [id, ...namesAt.values()];
+    const made = shipped.filter((model) => names.includes(model.id)).flatMap((one) => Object.keys(one.price));
+    const highest = secondWords.findLast((word) => made.includes(word));
+    const priced = secondWords.findLast((word) => price[word] !== undefined);
+    if (highest === undefined || priced === undefined) return [];
+    if (secondWords.indexOf(priced) >= secondWords.indexOf(highest)) return [];
+    const sold = resolutionName(secondUnit(undefined, price));
+    return [
+      `models.${id}: no price for ${resolutionName(highest)}, in which the model makes videos too, so they are sold at that ` +
+        `of ${sold}; write ${highest} beside it`,
+    ];
+  });
 }
 
 /** Cohere takes a price for each search of up to a hundred documents, however short they are. */
