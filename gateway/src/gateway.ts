@@ -97,9 +97,9 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
 
   const publishing = { ...parts, book: store.publications, wallMs: clock.wallMs };
   const contracts = createContractShelf({ ...publishing, offer });
-  const sales = createSalesShelf({ ...publishing, source: () => inForce, download });
+  const refreshMs = parts.salesRefreshMs ?? salesRefreshUsualMs;
+  const sales = createSalesShelf({ ...publishing, source: () => inForce, download, refreshMs });
   sales.refresh();
-  const refreshing = setInterval(sales.refresh, parts.salesRefreshMs ?? salesRefreshUsualMs).unref();
 
   let isStopping = false;
   const { bodyTimeoutMs = bodyTimeoutUsualMs, bodyRoomBytes } = parts;
@@ -122,7 +122,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     callsInFlight: () => inFlight.calls,
     announceStop: () => void (isStopping = true),
     stop: async () => {
-      clearInterval(refreshing);
+      sales.stop();
       await Promise.all([doors.agents.endListening(), worker.stop()]);
     },
   };

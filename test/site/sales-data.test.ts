@@ -186,6 +186,19 @@ test("a snapshot outlives its source, stale and with its own time, also through 
   expect(Date.parse(fresh.observed_at ?? "")).toBeGreaterThan(Date.parse(stale.observed_at ?? ""));
 });
 
+test("a source that was not there at the start is found within seconds, not at the next usual look", async () => {
+  const { url, state } = openSource(() => new Response("not yet", { status: 503 }));
+  const gateway = await open({ config: configOf(url), parts: { salesRefreshMs: 600_000 } });
+  await until(() => state.asked >= 2);
+  expect((await read(gateway)).status).toBe(503);
+  state.answer = () => new Response(list);
+  await until(async () => (await read(gateway)).freshness === "fresh");
+  const { asked } = state;
+  // Once it was seen, it is left alone until the usual time.
+  await Bun.sleep(1_500);
+  expect(state.asked).toBe(asked);
+});
+
 test("a reload that expects another hash keeps the old snapshot as stale until the new one is seen", async () => {
   const { url, state } = openSource(() => new Response(list));
   const gateway = await open({ config: configOf(url) });

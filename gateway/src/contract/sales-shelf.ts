@@ -29,15 +29,22 @@ interface Parts {
   /** The bytes at an address, bounded in time and size; throws when there are none to be had. */
   readonly download: (url: string) => Promise<Uint8Array>;
   readonly wallMs: () => number;
+  /** How often a source that could be verified is looked at again. */
+  readonly refreshMs: number;
   readonly log: Log;
 }
+
+/** A source that was not up yet when we were is there soon; one that stays away is asked ever more slowly. */
+const firstRetryMs = 1_000;
 
 /** Answers from what was verified before; nobody who asks ever waits for the source. */
 export interface SalesShelf {
   /** Undefined when there is no verified snapshot. */
   readonly read: () => SalesData | undefined;
-  /** Has the configured source looked at again, in the background. A failure makes what is there stale. */
+  /** Has the configured source looked at now, in the background, and again and again. A failure makes what is there stale. */
   readonly refresh: () => void;
+  /** Looks at it no more. */
+  readonly stop: () => void;
 }
 
 interface Snapshot {
@@ -47,11 +54,15 @@ interface Snapshot {
   readonly items: readonly unknown[];
 }
 
-export function createSalesShelf({ source, book, download, wallMs, log }: Parts): SalesShelf {
+export function createSalesShelf(parts: Parts): SalesShelf {
+  const { source, book, download, wallMs, refreshMs, log } = parts;
   let snapshot: Snapshot | undefined;
   let seen = false;
   let wanted = false;
   let running: Promise<void> | undefined;
+  let next: Timer | undefined;
+  let retryMs = firstRetryMs;
+  let isStopped = false;
 
   const observe = async ({ url, sha256: expected }: SalesConfig): Promise<void> => {
     const bytes = await download(url);
@@ -85,6 +96,7 @@ export function createSalesShelf({ source, book, download, wallMs, log }: Parts)
     try {
       await observe(configured);
       seen = true;
+      retryMs = firstRetryMs;
     } catch (error) {
       seen = false;
       log.warn("the source of sales data cannot be verified", describeError(error));
@@ -93,11 +105,25 @@ export function createSalesShelf({ source, book, download, wallMs, log }: Parts)
 
   /** One look at a time; who asks meanwhile, perhaps about another source, gets one more after it. */
   const run = async (): Promise<void> => {
+    clearTimeout(next);
     while (wanted) {
       wanted = false;
       const { sales: configured } = source();
       if (configured) await look(configured);
     }
+    if (source().sales && !isStopped) next = setTimeout(want, pauseMs()).unref();
+  };
+
+  const pauseMs = (): number => {
+    if (seen) return refreshMs;
+    const pause = Math.min(retryMs, refreshMs);
+    retryMs *= 2;
+    return pause;
+  };
+
+  const want = (): void => {
+    wanted = true;
+    running ??= run().finally(() => (running = undefined));
   };
 
   return {
@@ -112,8 +138,12 @@ export function createSalesShelf({ source, book, download, wallMs, log }: Parts)
       return { freshness: seen && isOfNow ? "fresh" : "stale", observedAtMs, source: shown(url), items };
     },
     refresh: () => {
-      wanted = true;
-      running ??= run().finally(() => (running = undefined));
+      retryMs = firstRetryMs;
+      want();
+    },
+    stop: () => {
+      isStopped = true;
+      clearTimeout(next);
     },
   };
 }
