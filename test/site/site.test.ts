@@ -131,6 +131,26 @@ test("the site counts as many models as are listed for callers", async () => {
   expect(await words("/")).toContain(`${data.length} models (`);
 });
 
+test("the price list has models in the order in which people look names up", async () => {
+  const names = ["zeta-10", "zeta-9.1", "Zeta-9-mini", "zeta-9", "Alpha-2", "alpha-11"];
+  const own = names.map((id) => `${id}: { price: { input: 1, output: 2 } }`).join(", ");
+  const many = await openTestGateway({ config: `models: { ${own} }` });
+  try {
+    const page = await (await fetch(`${many.url}/prices.md`)).text();
+    const shown = [...tableOf(page, "Model").keys()].map((cell) => cell.replaceAll("`", ""));
+    expect(shown.filter((id) => names.includes(id))).toEqual([
+      "Alpha-2",
+      "alpha-11",
+      "zeta-9",
+      "Zeta-9-mini",
+      "zeta-9.1",
+      "zeta-10",
+    ]);
+  } finally {
+    await many.close();
+  }
+});
+
 test("the price list names every price that a model's tokens or seconds are charged at", async () => {
   const { data } = await models();
   const page = await words("/prices.md");

@@ -173,7 +173,8 @@ const kindWords: Readonly<Record<string, string>> = {
   video: "Video",
 };
 
-const order = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
+/** As people look names up: gpt-9 before gpt-10, and a capital beside its small letter. */
+const { compare: order } = new Intl.Collator("en", { numeric: true });
 
 /** Every word must stand somewhere; case and order do not matter. */
 function fits({ words, category }: Search, of: Category, texts: readonly string[]): boolean {
