@@ -363,4 +363,11 @@ export const mutants = [
     replace: "",
     tests: ["test/models/offered-models.test.ts"],
   },
+  {
+    name: "prices of input and output that were exchanged are not told of",
+    file: "gateway/src/offer/advice/doubtful-prices.ts",
+    find: "  ...exchanged(config),\n",
+    replace: "",
+    tests: ["test/models/offered-models.test.ts"],
+  },
 ];

@@ -2,7 +2,7 @@ import type { Config } from "../../config/config.ts";
 import { priceWordOf } from "../../config/price-words.ts";
 import type { Catalogue } from "../../operation/catalogue.ts";
 import { resolutionName, secondUnit, secondWords } from "../../operation/video-seconds.ts";
-import { usdFromMicros, type Pico } from "../../platform/money.ts";
+import { multiplierFromPpm, multiplierOne, usdFromMicros, type Pico } from "../../platform/money.ts";
 import { some } from "./doubtful-models.ts";
 
 /**
@@ -11,6 +11,9 @@ import { some } from "./doubtful-models.ts";
  */
 export const doubtfulPrices = (catalogue: Catalogue, config: Config): string[] => [
   ...perToken(config),
+  ...exchanged(config),
+  ...dearCacheReads(config),
+  ...belowCost(config),
   ...withoutCacheWrites(config),
   ...withoutSteps(config),
   ...withoutResolutions(catalogue, config),
@@ -30,6 +33,48 @@ function perToken({ models }: Config): string[] {
       "a price for one token has to be multiplied by a million",
   ];
 }
+
+/** Of well over a thousand prices that vendors list, one model's is a little higher for what it reads. */
+function exchanged({ models }: Config): string[] {
+  const dearer = [...models].flatMap(([id, { price = {} }]) => {
+    const { input_tokens: input = 0n, output_tokens: output = 0n } = price;
+    return output > 0n && input > output
+      ? [`${id} (input: ${perMillion(input)}, output: ${perMillion(output)})`]
+      : [];
+  });
+  return told(
+    dearer,
+    (ids) =>
+      `models: ${ids} would sell what is read dearer than what is written, which hardly any vendor does; were the two prices ` +
+      "exchanged?",
+  );
+}
+
+function dearCacheReads({ models }: Config): string[] {
+  const dearer = [...models].flatMap(([id, { price = {} }]) => {
+    const { input_tokens: input = 0n, cache_read_tokens: cached = 0n } = price;
+    // A figure that is for one token is told by itself.
+    return cached > input && input !== 0n && !isDoubtful(input)
+      ? [`${id} (input: ${perMillion(input)}, cache_read: ${perMillion(cached)})`]
+      : [];
+  });
+  return told(
+    dearer,
+    (ids) =>
+      `models: ${ids} would sell what is read from a cache dearer than what is not, which no vendor does; is a figure wrong?`,
+  );
+}
+
+/** A factor of 0 is meant, as a price of zero is. */
+const belowCost = ({ operations }: Config): string[] =>
+  [...operations].flatMap(([id, { costFactorPpm: ppm = multiplierOne }]) =>
+    ppm > 0n && ppm < multiplierOne
+      ? [
+          `operations.${id}.cost_factor: ${multiplierFromPpm(ppm)} charges less than the vendor does; for so much on top of it ` +
+            `write ${multiplierFromPpm(multiplierOne + ppm)}`,
+        ]
+      : [],
+  );
 
 /** Anthropic takes twice the price of input for what it keeps for an hour, and 1.25 times for what it keeps for minutes. */
 function withoutCacheWrites({ models, upstreams }: Config): string[] {
