@@ -71,10 +71,28 @@ describe("waiting for a task", () => {
     const usual = await wait(["RUNNING"]);
     expect(usual.ended).toBeInstanceOf(TollgateError);
     expect(usual.ended).toMatchObject({ kind: "timeout", code: "task_not_final", moneyMoved: "unknown" });
-    // One more look would be made when the time is over.
-    expect(usual.waitsMs.reduce((sum, ms) => sum + ms, 0)).toBe(5 * 60_000 - 4_000);
+    // The last look comes when there is just time for its answer.
+    expect(usual.waitsMs.reduce((sum, ms) => sum + ms, 0)).toBe(5 * 60_000 - 500);
     const short = await wait(["RUNNING"], { timeoutMs: 9_000 });
-    expect(short.waitsMs).toEqual([4_000, 4_000]);
+    expect(short.waitsMs).toEqual([4_000, 4_000, 500]);
+  });
+
+  test("looks once more before its time is over, however long it would usually pause", async () => {
+    const { ended, waitsMs } = await wait(["RUNNING", "SUCCEEDED"], { timeoutMs: 2_500 });
+    expect(ended).toMatchObject({ output: { task_status: "SUCCEEDED" } });
+    expect(waitsMs).toEqual([2_000]);
+    // Another look would have to follow faster than the gateway allows.
+    for (const timeoutMs of [0, 500, 999]) {
+      const { polls, ended: late } = await wait(["RUNNING", "SUCCEEDED"], { timeoutMs });
+      expect([timeoutMs, polls, late]).toMatchObject([timeoutMs, 1, { code: "task_not_final" }]);
+    }
+  });
+
+  test("says only of a task that is known that it goes on", async () => {
+    const { ended: known } = await wait(["RUNNING"], { timeoutMs: 2_500 });
+    expect(String(known)).toContain("The task is RUNNING after 2 s; it goes on.");
+    const { ended: unknown } = await wait(["UNKNOWN"], { timeoutMs: 2_500 });
+    expect(String(unknown)).toContain("The task is UNKNOWN after 2 s; it may still be running.");
   });
 
   test("does not begin with a time that is no number, because it would never end", async () => {

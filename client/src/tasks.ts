@@ -30,10 +30,13 @@ const timeoutUsualMs = 5 * 60_000;
 const pollUsualMs = 3_000;
 const pollSpreadMs = 2_000;
 const pollFloorMs = 500;
+/** What the last look has for its answer. */
+const lastLookMs = 500;
 
 /**
  * Polls until the task is final. `UNKNOWN` is not final: a task that was just made, or whose vendor is slow to tell,
- * can still come to its end. A poll that is under way when the time is over is not waited for.
+ * can still come to its end. The last poll comes shortly before the time is over; one that is under way then is not waited
+ * for.
  */
 export async function waitForTask<Task>(
   poll: (signal: AbortSignal) => Promise<Task>,
@@ -65,9 +68,10 @@ export async function waitForTask<Task>(
       const waitedMs = clock.nowMs() - startedMs;
       options.onProgress?.({ status, polls, waitedMs, task });
       if (final.has(status)) return task;
-      const pauseMs = Math.max(pollFloorMs, pollEveryMs + spreadMs * random());
-      // The next look would come too late.
-      if (waitedMs + pauseMs >= timeoutMs) throw notFinal(task, waitedMs);
+      const usualMs = Math.max(pollFloorMs, pollEveryMs + spreadMs * random());
+      const pauseMs = Math.min(usualMs, timeoutMs - waitedMs - lastLookMs);
+      // Another look would come too soon after this one, or too late.
+      if (pauseMs < pollFloorMs) throw notFinal(task, waitedMs);
       await clock.sleep(pauseMs, options.signal).catch((cause: unknown) => {
         throw stopped(task, cause);
       });
@@ -79,10 +83,11 @@ export async function waitForTask<Task>(
 
 function notFinal(task: unknown, waitedMs: number, cause?: unknown): TollgateError {
   const seconds = Math.round(waitedMs / 1000);
+  const status = statusOf(task);
   const heard =
     task === undefined
       ? `Nothing was heard of the task for ${seconds} s; it may still be running.`
-      : `The task is ${statusOf(task)} after ${seconds} s; it goes on.`;
+      : `The task is ${status} after ${seconds} s; it ${status === "UNKNOWN" ? "may still be running" : "goes on"}.`;
   const facts = { kind: "timeout", code: "task_not_final", moneyMoved: "unknown" } as const;
   return new TollgateError(heard, { ...facts, body: task, cause });
 }
