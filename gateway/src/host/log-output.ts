@@ -54,7 +54,10 @@ function writeBounded(stream: NodeJS.WritableStream, options: LogOutputOptions):
   };
 }
 
-/** The same pipe once more: whether a write waits is a matter of how it was opened, and others have this one open, too. */
+/**
+ * Opens the pipe a second time. Whether a write waits is a property of an opening, and other processes write through the first
+ * one, too.
+ */
 function openPipe(fd: number): number | undefined {
   try {
     if (!fstatSync(fd).isFIFO()) return undefined;

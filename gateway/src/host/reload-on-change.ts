@@ -1,6 +1,6 @@
 import { watchFile } from "./watch-file.ts";
 
-/** `again` is for what did not work for now, and may without anybody's help. */
+/** `again` is for what failed for the moment, and may work later without anybody's help. */
 export type ReloadEnd = "over" | "again";
 
 /** Soon enough that a store that was away for a moment is not waited for. */

@@ -39,8 +39,9 @@ interface Parts {
 const rememberedMs = 2_000;
 const rememberedMax = 20_000;
 /**
- * As long as guesses are counted: one wrong key is one guess at each node, however often a program asks with it. Nothing
- * good is refused for that: a secret is written before anybody is told it, and one that ended has ended for good.
+ * A wrong key is remembered as long as guesses are counted, so that a program that asks with it again and again has made one
+ * guess at each node. No good key is refused for that: a secret is stored before anybody is told it, and one that has ended
+ * never works again.
  */
 const missedMs = 60_000;
 /** Wrong keys have a place of their own, so that nobody can drive out the good ones with them. */

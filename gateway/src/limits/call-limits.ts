@@ -9,8 +9,8 @@ export interface OperationLimits {
 }
 
 /**
- * Longer than a call runs, which waits for its answer at up to five upstreams, and may read one for two hours; a slot whose holder
- * vanished comes back after it.
+ * Longer than any call runs: it may be tried at five upstreams, and its stream may go on for two hours. A slot whose holder has
+ * vanished is free again after this time.
  */
 const slotLeaseMs = 3 * 60 * 60_000;
 

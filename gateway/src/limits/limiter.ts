@@ -44,9 +44,9 @@ export type Take =
 export type LimiterRefusal = Extract<Take, { kind: "refused" }>;
 
 /**
- * Limits that forget. Invariants: in no 60 s is more than `limit` of a rate taken, and what was taken counts no longer
- * than these, to the millisecond; no more than `limit` holders have a slot; wants are taken all or none, and a refused
- * take changes nothing.
+ * Limits that forget. Invariants: in no 60 s is more than `limit` of a rate taken, and what was taken counts for 60 s, to the
+ * millisecond, and no longer; no more than `limit` holders have a slot; wants are taken all or none, and a refused take
+ * changes nothing.
  */
 export interface Limiter {
   readonly take: (wants: readonly Want[]) => Take | Promise<Take>;

@@ -20,7 +20,7 @@ export type Renewed =
 const claimMs = 30_000;
 const lookEveryMs = 50;
 const patienceMs = 12_000;
-/** Soon against a claim, so that nobody else's comes first once the store takes writes again. */
+/** Much sooner than a claim ends, so that nobody else claims the link first once the store takes writes again. */
 const storeAgainMs = 2_000;
 
 export interface Renewals {

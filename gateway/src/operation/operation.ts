@@ -59,7 +59,7 @@ interface Declared<Input> extends Described {
   readonly path: string;
   /** Whose official clients call it. The first of them decides in which words it refuses; ours when absent. */
   readonly dialects?: readonly [ModelDialect, ...ModelDialect[]];
-  /** Every path that begins so has the same clients, whether it exists or not; those that begin like its own when absent. */
+  /** How all paths begin that the same clients call, whether they exist or not; as its own does when absent. */
   readonly dialectsUnder?: string;
   /** The shape of our own 400s, where it is not the usual one. */
   readonly shapeOf400?: "message_only";

@@ -15,7 +15,7 @@ interface Parts {
 }
 
 const expiredAtOnce = 100;
-/** Clocks of nodes may differ by so much; a task is then asked about so much later, should its node be gone. */
+/** The clocks of nodes may differ by so much. The tasks of a node that is gone may be asked about so much later. */
 const clocksApartMs = 60_000;
 const bringBackEveryMs = 60_000;
 
@@ -23,11 +23,11 @@ const bringBackEveryMs = 60_000;
 export function createTaskExpiry({ tasks, ledger, upstreamOf, clock, log }: Parts): () => Promise<void> {
   const isConfigured = (upstream: string): boolean => upstreamOf(upstream) !== undefined;
   const tellOrphans = createOrphanNews({ tasks, isConfigured, monotonicMs: clock.monotonicMs, log });
-  /** When deadlines were last looked at. Before a start the clock may have been anything. */
+  /** When deadlines were last looked at. At a start nobody knows what the clock was before, so it counts as set back. */
   let lookedAtMs = Number.POSITIVE_INFINITY;
   let broughtBackAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Without this, nobody would ask about an open task until the clock has caught up: ours, or that of a node that is gone. */
+  /** A clock that was ahead, ours or that of a node that is gone, left times at tasks until which nobody would ask about them. */
   const bringBack = async (nowMs: number): Promise<void> => {
     const wentBack = nowMs < lookedAtMs;
     if (wentBack || clock.monotonicMs() - broughtBackAtMs >= bringBackEveryMs) {

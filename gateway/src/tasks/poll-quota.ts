@@ -6,8 +6,9 @@ export interface PollQuota {
 }
 
 /**
- * Whoever comes late to a place may make up for so much: without it every late look would be lost, with more the
- * vendor would be asked in bursts. The places lie a little wider apart in turn, so no second holds more than the quota.
+ * A place in time that was passed by may still be taken for so long. Without this, every look that comes late would lose its
+ * place; with more, the vendor would be asked in bursts. In return the places lie a little wider apart than the quota says,
+ * so that no second holds more than the quota.
  */
 const latenessMs = 100;
 

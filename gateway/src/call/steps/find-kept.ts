@@ -12,7 +12,7 @@ import type { ValidCall } from "../valid-call.ts";
 /** More than a response has items. Each is looked up, before anything is paid for. */
 const referencesMax = 1_000;
 
-/** Who can be asked to go on with it; or, where it is not the caller's, the answer that says so, if the call can be said at all. */
+/** Which upstreams can go on with it; or, where it is not the caller's, what a call that is otherwise right is answered with. */
 type FoundKeepers =
   | { readonly kind: "found"; readonly upstreams: readonly Upstream[] }
   | { readonly kind: "not_found"; readonly answer: () => Answer };

@@ -41,8 +41,9 @@ export class UnreadRoom {
   }
 
   /**
-   * Of the owner for whom the most is kept, so that nobody loses an answer to somebody who reads less; and there the one of
-   * which the most was kept for the longest: a peer that reads has less left every second. Returns the room that it had.
+   * One of the owner for whom the most is kept, so that nobody loses an answer because others read less than they do; and of
+   * that owner's the one that has kept the most for the longest: a peer that reads has less left every second. Returns the
+   * room that it had.
    */
   #breakOffOne(): number {
     let most: Unread[] = [];

@@ -219,12 +219,12 @@ local function hasSpoken(name)
   return (tonumber(redis.call('ZSCORE', KEYS[1], name)) or 0) >= serverMs() - nodeSilentMs
 end
 
--- In the list of nodes, and no name of any: somebody was missing from it who lives, so it was lost, or the clock was put
--- forward. Until all that live have said so again, nobody can tell by it who is gone.
+-- An entry of the list of nodes that names no node: a node that lives was missing from the list, so the list was lost, or the
+-- clock was put forward. Until all that live have spoken again, nobody can tell by the list who is gone.
 local lost = 'lost'
 
--- Who has a place, and whose of these are free for the taking because their node is gone. For a take, nodes are looked at only
--- when there is no room without. Who is not in the list of nodes itself is the first to meet that it was lost.
+-- Who has a place, and which places are free for the taking because their node is gone. A take looks at the nodes only when
+-- there is no room otherwise. A node that is not in the list itself trusts it no further: the list was lost.
 local function openPlaces(key, limit)
   local endMs = firstEndMs(key)
   if endMs and endMs <= nowMs then

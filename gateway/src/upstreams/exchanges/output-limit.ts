@@ -22,6 +22,7 @@ export function limitChanges(body: JsonObject, dispatch: Dispatch): Readonly<Rec
   if (isGiven && upstream.outputLimit === undefined && isOpenAiItself(upstream)) return nothing;
   // The greater of two is what was held for.
   const limit = isGiven ? Math.max(newer ?? 0, older ?? 0) : modelOf(dispatch).unaskedOutputTokensMax;
+  // Everybody heeds the older word, or refuses it.
   const staysOlder = newer === undefined && older !== undefined;
   const word = upstream.outputLimit ?? (staysOlder ? "max_tokens" : wordBeside(body, dispatch));
   const other = word === "max_tokens" ? "max_completion_tokens" : "max_tokens";
@@ -37,7 +38,7 @@ function limitIn(body: JsonObject, word: LimitWord): number | undefined {
   return typeof limit === "number" ? limit : undefined;
 }
 
-/** Everybody heeds the older word or refuses it, so a caller's own may stay; and with a prediction OpenAI takes no other. */
+/** The upstream's usual word; but beside a prediction OpenAI takes the older one alone. */
 const wordBeside = (body: JsonObject, dispatch: Dispatch): LimitWord =>
   (body["prediction"] ?? null) === null ? wordOf(dispatch) : "max_tokens";
 

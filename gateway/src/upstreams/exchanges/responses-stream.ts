@@ -18,7 +18,7 @@ import { modelIn, readUsage } from "./responses-usage.ts";
 export function responsesStream(dispatch: Dispatch, words: OperatorWords): StreamRules {
   const read = createEventReader(words);
   const kept = new KeptIds(dispatch);
-  // Frames that pass unread are alike in their number, too, so that all others are seen here.
+  // A frame passes unread only where it differs from the last one in its text alone: every other number is read here.
   let nextNumber = 0;
   return {
     contentType: "text/event-stream; charset=utf-8",

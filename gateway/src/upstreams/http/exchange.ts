@@ -164,7 +164,7 @@ export class HttpExchange<Read> implements ConnectionUser, Waiting {
     this.#complete(head);
   }
 
-  /** What a vendor says first may be that it will not answer: so whoever asked is told of both at once. */
+  /** A first event may say that there will be no answer, so whoever asked is told of the stream together with that event. */
   #lookForOpening(piece: Buffer): void {
     const { state } = this.#answer;
     const isWhole = state === "whole";
