@@ -58,7 +58,9 @@ describe("a stream that the vendor cuts is an error to the client, not a short a
     await gateway.sandbox.fault({ vendor: vendorOf[model], mode: "cut_stream", after_events: 5 });
     const reply = await client.stream(model, { text: "Tell me a story." }).catch((error: unknown) => error);
     // The text of the gateway's own last event, wherever the client puts it.
-    expect(reply instanceof Error ? reply.message : JSON.stringify(reply)).toContain("broke off before its end");
+    expect(reply instanceof Error ? reply.message : JSON.stringify(reply)).toContain(
+      "broke off before its end",
+    );
     expect((await gateway.balance(account)).held).toBe(0);
   });
 });
