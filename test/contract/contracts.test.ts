@@ -12,6 +12,7 @@ import { catalogueFolder, projectFolder } from "../support/project-folder.ts";
 import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
+import { takeWriteLock } from "../support/write-lock.ts";
 
 const opened: { close: () => Promise<void> }[] = [];
 const folders: string[] = [];
@@ -201,6 +202,25 @@ test("an earlier contract is served after a reload and after a restart, byte for
   const history = (await (await get(restarted, "/api/contracts/history")).json()) as { data: Version[] };
   expect(history.data.map(({ contentHash }) => contentHash)).toEqual([after.contentHash, before.contentHash]);
 });
+
+test("a contract that could not be kept when it was published is kept when it is asked for again", async () => {
+  const gateway = await open();
+  const before = await versionOf(gateway);
+  await reload(gateway, dearer);
+  const unlock = takeWriteLock(gateway.databasePath);
+  const after = await versionOf(gateway);
+  expect(gateway.logged.join("")).toContain("the contract could not be kept for later");
+  unlock();
+  const history = async (): Promise<string[]> => {
+    const { data } = (await (await get(gateway, "/api/contracts/history")).json()) as { data: Version[] };
+    return data.map(({ contentHash }) => contentHash);
+  };
+  await until(async () => (await history()).length === 2);
+  expect(await history()).toEqual([after.contentHash, before.contentHash]);
+  await reload(gateway, "");
+  expect(await versionOf(gateway)).toEqual(before);
+  expect((await get(gateway, source(after.contentHash))).status).toBe(200);
+}, 15_000);
 
 test("the history says until when each contract was current, whatever it was published again for", async () => {
   const folder = folderOfItsOwn();

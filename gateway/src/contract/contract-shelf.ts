@@ -54,15 +54,19 @@ export function createContractShelf({ offer, addresses, book, wallMs, log }: Par
   const keep = async (contract: Contract): Promise<void> => {
     const { contentHash, docsRevision: revision, bytes } = contract;
     const nowMs = wallMs();
-    try {
-      const before = await book.latest("contract");
-      await book.keep({ kind: "contract", contentHash, revision, publishedAtMs: nowMs, bytes });
-      // What it takes the place of was current until a moment ago, however long before it was published.
-      if (before && before.contentHash !== contentHash)
-        await book.keep({ ...before, publishedAtMs: nowMs - 1 });
-    } catch (error) {
-      log.error("the contract could not be kept for later", describeError(error));
-    }
+    const before = await book.latest("contract");
+    await book.keep({ kind: "contract", contentHash, revision, publishedAtMs: nowMs, bytes });
+    // What it takes the place of was current until a moment ago, however long before it was published.
+    if (before && before.contentHash !== contentHash)
+      await book.keep({ ...before, publishedAtMs: nowMs - 1 });
+  };
+
+  /** Told to callers, but not kept yet: whoever asks for one again has it tried again. */
+  const unkept = new WeakSet<Contract>();
+
+  const noteUnkept = (contract: Contract, error: unknown): void => {
+    unkept.add(contract);
+    log.error("the contract could not be kept for later", describeError(error));
   };
 
   const publish = async (of: Offer): Promise<Contract | undefined> => {
@@ -72,7 +76,7 @@ export function createContractShelf({ offer, addresses, book, wallMs, log }: Par
       await nextTurn();
     }
     const contract = make(of, createContract);
-    if (contract) await keep(contract);
+    if (contract) await keep(contract).catch((error: unknown) => noteUnkept(contract, error));
     return contract;
   };
 
@@ -82,7 +86,10 @@ export function createContractShelf({ offer, addresses, book, wallMs, log }: Par
   const current = async (): Promise<Contract | undefined> => {
     const of = offer();
     if (published?.of !== of) published = { of, contract: publish(of) };
-    return verified(await published.contract);
+    const contract = await published.contract;
+    if (contract && unkept.delete(contract))
+      keep(contract).catch((error: unknown) => noteUnkept(contract, error));
+    return verified(contract);
   };
 
   return {
