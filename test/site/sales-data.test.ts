@@ -8,6 +8,7 @@ import type { Log } from "../../gateway/src/platform/log.ts";
 import { catalogueFolder } from "../support/project-folder.ts";
 import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
+import { takeWriteLock } from "../support/write-lock.ts";
 
 const closings: (() => unknown)[] = [];
 afterEach(async () => {
@@ -215,6 +216,17 @@ test("a reload that expects another hash keeps the old snapshot as stale until t
   await until(async () => (await read(gateway)).freshness === "fresh");
   expect((await read(gateway)).items).toEqual([{ operation_id: "b" }]);
 });
+
+test("a snapshot that was just verified is fresh also where it cannot be kept for later", async () => {
+  const { url } = openSource(() => new Response(list));
+  const gateway = await open({ config: configOf(url) });
+  await until(async () => (await read(gateway)).freshness === "fresh");
+  const unlock = takeWriteLock(gateway.databasePath);
+  closings.push(unlock);
+  await until(() => gateway.logged.join("").includes("the sales data could not be kept for later"));
+  expect((await read(gateway)).freshness).toBe("fresh");
+  expect(gateway.logged.join("")).not.toContain("cannot be verified");
+}, 15_000);
 
 test("nobody who asks waits for the source", async () => {
   let release = (): void => {};

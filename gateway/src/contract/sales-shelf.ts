@@ -3,7 +3,7 @@ import type { SalesConfig } from "../config/config.ts";
 import type { Offer } from "../offer/offer.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import { sha256 } from "./create-contract.ts";
-import type { PublicationBook } from "./publications.ts";
+import type { Publication, PublicationBook } from "./publications.ts";
 import { salesItems } from "./sales-items.ts";
 
 /** Sales data and how far it can be trusted. */
@@ -69,13 +69,23 @@ export function createSalesShelf(parts: Parts): SalesShelf {
     if (sha256(bytes) !== expected) throw new Error("The sales data does not have the configured hash.");
     const observedAtMs = wallMs();
     snapshot = { sha256: expected, url, observedAtMs, items: itemsIn(bytes) };
-    await book.keep({
+    seen = true;
+    await keep({
       kind: "sales",
       contentHash: expected,
       revision: url,
       publishedAtMs: observedAtMs,
       bytes,
     });
+  };
+
+  /** For the next run of the program. What was verified now is so whether it could be kept or not. */
+  const keep = async (publication: Publication): Promise<void> => {
+    try {
+      await book.keep(publication);
+    } catch (error) {
+      log.warn("the sales data could not be kept for later", describeError(error));
+    }
   };
 
   /** What an earlier run of the program verified last. */
@@ -95,7 +105,6 @@ export function createSalesShelf(parts: Parts): SalesShelf {
     if (!snapshot) await remember();
     try {
       await observe(configured);
-      seen = true;
       retryMs = firstRetryMs;
     } catch (error) {
       seen = false;
