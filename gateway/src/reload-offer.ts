@@ -4,7 +4,7 @@ import { checkPublic } from "./config/public-sandbox.ts";
 import type { Gateway } from "./gateway.ts";
 import type { ReloadEnd } from "./host/reload-on-change.ts";
 import type { Sandboxes } from "./host/sandboxes.ts";
-import { InDoubt, NotWritten } from "./ledger/store-errors.ts";
+import { isOfStore } from "./ledger/store-errors.ts";
 import { tellOffer } from "./offer/advice/tell-offer.ts";
 import type { Catalogue } from "./operation/catalogue.ts";
 import { ConfigError } from "./platform/config-error.ts";
@@ -51,6 +51,3 @@ export async function reloadOffer(parts: Parts): Promise<ReloadEnd> {
     return "over";
   }
 }
-
-/** The file is good then, and nobody would touch it again to have it read. */
-const isOfStore = (error: unknown): boolean => error instanceof NotWritten || error instanceof InDoubt;

@@ -96,7 +96,7 @@ export const mutants = [
   {
     name: "whose an answer is that its vendor keeps is lost where the store is away for a moment",
     file: "gateway/src/call/steps/keep-answer.ts",
-    find: "    writeLater({ what, about: { request_id: call.id } }, keep, gate);\n",
+    find: "    writeLater({ what, about }, keep, gate);\n",
     replace: "",
     tests: ["test/callers/kept-answers.test.ts"],
   },

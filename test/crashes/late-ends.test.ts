@@ -1,13 +1,17 @@
 // Calls whose end the store does not take at first: their receipts are written later, and tell what happened.
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { InDoubt, StoreBusy } from "../../gateway/src/ledger/store-errors.ts";
 import type { Store } from "../../gateway/src/store/store.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import { snapshotPath } from "../support/purchases.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
-import { create, stuck, video } from "../tasks/task-caller.ts";
+import { pollPauseMs } from "../../gateway/src/tasks/task-rules.ts";
+import { create, createTask, poll, stuck, video } from "../tasks/task-caller.ts";
+
+/** Longer than the pause between two questions to a vendor. */
+const vendorPauseMs = 200;
 
 const busy = () => Promise.reject(new StoreBusy());
 
@@ -176,6 +180,63 @@ test("a lost task that the store does not take is told with the reason, and writ
   } finally {
     await tollgate.close();
   }
+});
+
+describe("a store that takes nothing for a while is told of once", () => {
+  test("however many ends of calls wait for it", async () => {
+    let isAway = true;
+    let tries = 0;
+    const tollgate = await openTestGateway({
+      wrap: withLedger((ledger) => ({
+        ...ledger,
+        settle: busy,
+        release: (ending) => (tries++, isAway ? busy() : ledger.release(ending)),
+      })),
+    });
+    try {
+      const account = await tollgate.openAccount();
+      const calls = Array.from({ length: 10 }, () => tollgate.call(account, snapshotPath));
+      const answers = await Promise.all(calls);
+      await until(() => tries >= answers.length * 2);
+      isAway = false;
+      for (const answer of answers)
+        await until(async () => (await tollgate.receipt(account, answer)).status === "released");
+      const said = (event: string) => tollgate.logged.filter((line) => line.includes(event));
+      expect(said('"level":"error"').filter((line) => line.includes("the end of a call"))).toHaveLength(1);
+      expect(said("the end of a call still cannot be written")[0]).toContain('"request_id"');
+      expect(said("a call was released late")).toHaveLength(answers.length);
+    } finally {
+      await tollgate.close();
+    }
+  });
+
+  test("however often is asked about however many tasks", async () => {
+    const tollgate = await openTestGateway({
+      wrap: (parts) => {
+        const { tasks } = parts.store;
+        // Nobody but the caller asks: whoever asks takes from what the vendor may be asked.
+        const countDue = () => Promise.resolve(0);
+        return { ...parts, store: { ...parts.store, tasks: { ...tasks, claim: busy, countDue } } };
+      },
+    });
+    try {
+      const account = await tollgate.openAccount({ creditUsd: "10" });
+      const made = [1, 2, 3].map(() => createTask(tollgate, account, video(stuck)));
+      const ids = (await Promise.all(made)).map(({ output }) => output.task_id);
+      // So long nobody asks again about a new task.
+      await Bun.sleep(pollPauseMs + 100);
+      for (const id of ids) {
+        expect((await poll(tollgate, account, id)).output.task_status).toBe("PENDING");
+        await Bun.sleep(vendorPauseMs);
+      }
+      const said = tollgate.logged.filter((line) => line.includes("a task could not be claimed"));
+      expect(said).toHaveLength(ids.length);
+      // The others are there for who wants to see all.
+      expect(said.filter((line) => line.includes('"level":"error"'))).toHaveLength(1);
+    } finally {
+      await tollgate.close();
+    }
+  });
 });
 
 type Ledger = Store["ledger"];

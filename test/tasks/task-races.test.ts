@@ -45,6 +45,7 @@ tiers: { growth: { rpm: 1000000, tpm: 1000000, concurrency: 100 } }`,
     for (const { id } of vendor.tasks()) vendor.move(id, "SUCCEEDED");
     clock.forward(5_000);
 
+    const storeNews = createStoreNews({ ...clock, ping: parts.store.ping, log: parts.log });
     // Claims that run out at once: every worker sees the end of the same tasks, and each tries to book it.
     const workers = [1, 2].map(() =>
       startTaskWorker({
@@ -57,11 +58,12 @@ tiers: { growth: { rpm: 1000000, tpm: 1000000, concurrency: 100 } }`,
           clock,
           random: Math.random,
           log: parts.log,
+          storeNews,
           metrics: parts.metrics,
           leaseMs: 0,
         }),
         upstreams: () => tollgate.gateway.offer().taskUpstreams,
-        storeNews: createStoreNews({ ...clock, ping: parts.store.ping, log: parts.log }),
+        storeNews,
       }),
     );
     const seen = new Map<string, string>();

@@ -60,6 +60,8 @@ export function createGate(parts: Parts): Gate {
     log: parts.log,
   });
   const openAttempts: Gate["openAttempts"] = new TransitMap();
+  const storeNews =
+    parts.storeNews ?? createStoreNews({ ping: store.ping, monotonicMs: clock.monotonicMs, log: parts.log });
   return {
     credentials: createCredentials({
       keys: store.keys,
@@ -72,7 +74,7 @@ export function createGate(parts: Parts): Gate {
     limiter,
     ledger: store.ledger,
     tasks: store.tasks,
-    desk: taskDesk(parts),
+    desk: taskDesk({ ...parts, storeNews }),
     pollFloor: createPollFloor(clock.monotonicMs),
     newTaskId: () => crypto.randomUUID(),
     forwarder: parts.forwarder,
@@ -91,9 +93,7 @@ export function createGate(parts: Parts): Gate {
     clock,
     deadlines: createDeadlines(clock.monotonicMs),
     log: parts.log,
-    storeNews:
-      parts.storeNews ??
-      createStoreNews({ ping: store.ping, monotonicMs: clock.monotonicMs, log: parts.log }),
+    storeNews,
     metrics: parts.metrics,
     begin: parts.inFlight.begin,
     drains: createDrains(),
@@ -101,7 +101,7 @@ export function createGate(parts: Parts): Gate {
   };
 }
 
-const taskDesk = ({ store, offer, ...parts }: Parts): TaskDesk =>
+const taskDesk = ({ store, offer, ...parts }: Parts & Pick<Gate, "storeNews">): TaskDesk =>
   createTaskDesk({
     tasks: store.tasks,
     ledger: store.ledger,
@@ -110,6 +110,7 @@ const taskDesk = ({ store, offer, ...parts }: Parts): TaskDesk =>
     clock: parts.clock,
     random: parts.random,
     log: parts.log,
+    storeNews: parts.storeNews,
     metrics: parts.metrics,
   });
 

@@ -9,6 +9,10 @@ export class InDoubt extends Error {
   }
 }
 
+/** Whether it is the store that failed, and not what it was asked to write. */
+export const isOfStore = (error: unknown): error is NotWritten | InDoubt =>
+  error instanceof NotWritten || error instanceof InDoubt;
+
 /** It did not get to the write in time. */
 export class StoreBusy extends NotWritten {
   constructor(options?: ErrorOptions) {

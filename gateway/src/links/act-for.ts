@@ -1,4 +1,4 @@
-import { InDoubt, NotWritten } from "../ledger/store-errors.ts";
+import { isOfStore } from "../ledger/store-errors.ts";
 import type { ActingFor, Upstream } from "../operation/upstream.ts";
 import { describeError } from "../platform/log.ts";
 import { CallRefused } from "../platform/refusals.ts";
@@ -66,7 +66,7 @@ async function renewing(link: Link, renew: Renew, { log }: LinkParts): Promise<R
   try {
     return await renew(link);
   } catch (error) {
-    if (!(error instanceof NotWritten || error instanceof InDoubt)) throw error;
+    if (!isOfStore(error)) throw error;
     log.error("a link's renewal could not be written", { link_id: link.id, ...describeError(error) });
     return { kind: "failed" };
   }

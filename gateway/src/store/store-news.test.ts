@@ -22,7 +22,7 @@ test("a store that fails is told of once, with its reason, and once more when it
   const news = createStoreNews({ ping, monotonicMs: () => performance.now(), log, lookEveryMs });
   const cause = new Error("connection refused");
   for (let n = 0; n < 50; n++)
-    news.failed("the ledger could not be written", new StoreBusy({ cause }), "call");
+    news.failed("the ledger could not be written", new StoreBusy({ cause }), { request_id: "call" });
   news.failed("the ledger could not be written", new Error("a bug"));
   expect(lines).toMatchObject([
     {

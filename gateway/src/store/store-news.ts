@@ -2,7 +2,13 @@ import { describeError, type Log } from "../platform/log.ts";
 
 /** Says once that the store fails, and why, and once that it works again: a line for each call would fill the log. */
 export interface StoreNews {
-  readonly failed: (what: string, error: unknown, requestId?: string) => void;
+  readonly failed: (what: string, error: unknown, about?: About) => void;
+}
+
+/** Whose it is that the store failed at first; others may have met the same. */
+interface About {
+  readonly request_id?: string;
+  readonly task_id?: string;
 }
 
 interface Parts {
@@ -40,7 +46,7 @@ export function createStoreNews({ ping, monotonicMs, log, lookEveryMs = lookUsua
   };
 
   return {
-    failed: (what, error, requestId) => {
+    failed: (what, error, whose) => {
       const nowMs = monotonicMs();
       if (!trouble) {
         trouble = { sinceMs: nowMs, lastMs: nowMs, failures: 0, told: new Set() };
@@ -48,7 +54,7 @@ export function createStoreNews({ ping, monotonicMs, log, lookEveryMs = lookUsua
       }
       trouble.failures++;
       trouble.lastMs = nowMs;
-      const about = { request_id: requestId, ...describeError(error) };
+      const about = { ...whose, ...describeError(error) };
       const news = `${what} ${about.error}`;
       if (trouble.told.has(news) || trouble.told.size >= toldMax) return log.debug(what, about);
       trouble.told.add(news);

@@ -1,5 +1,6 @@
 import { countCharge } from "../ledger/count-charge.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { isOfStore } from "../ledger/store-errors.ts";
 import { valuePico } from "../prices/terms.ts";
 import { emptyInput } from "../operation/call-input.ts";
 import type { ExchangeName, Service } from "../operation/service.ts";
@@ -57,6 +58,10 @@ interface Parts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
+  /** Hears what the store does not take or give, which is the same for all tasks. */
+  readonly storeNews: {
+    readonly failed: (what: string, error: unknown, about: { readonly task_id: string }) => void;
+  };
   readonly metrics: Metrics;
   readonly leaseMs?: number;
 }
@@ -120,7 +125,7 @@ export function createTaskDesk(parts: Parts): TaskDesk {
     try {
       await ask(task);
     } catch (error) {
-      log.error("a task could not be followed", { task_id: task.id, ...describeError(error) });
+      tell("a task could not be followed", error, task.id);
     }
   };
 
@@ -171,7 +176,7 @@ export function createTaskDesk(parts: Parts): TaskDesk {
   /** The vendor has been asked by then; that the books cannot be read any more does not change that. */
   const knownOf = (looking: Promise<Task | undefined>, known: Task): Promise<Task | undefined> =>
     looking.catch((error: unknown) => {
-      log.error("a task could not be looked at again", { task_id: known.id, ...describeError(error) });
+      tell("a task could not be looked at again", error, known.id);
       return known;
     });
 
@@ -182,9 +187,14 @@ export function createTaskDesk(parts: Parts): TaskDesk {
     try {
       return await tasks.claim(wanted);
     } catch (error) {
-      log.error("a task could not be claimed", { task_id: wanted.taskId, ...describeError(error) });
+      tell("a task could not be claimed", error, wanted.taskId);
       return "not_written";
     }
+  };
+
+  const tell = (what: string, error: unknown, taskId: string): void => {
+    if (isOfStore(error)) parts.storeNews.failed(what, error, { task_id: taskId });
+    else log.error(what, { task_id: taskId, ...describeError(error) });
   };
 
   const askDue: TaskDesk["askDue"] = async (at, limit) => {

@@ -1,4 +1,6 @@
-import { describeError, type Log } from "../../platform/log.ts";
+import { isOfStore } from "../../ledger/store-errors.ts";
+import { describeError } from "../../platform/log.ts";
+import type { Gate } from "../gate.ts";
 
 /** Short, because a store is often busy for a moment only. */
 const firstRetryMs = 500;
@@ -18,13 +20,16 @@ interface Late {
 export function writeLater(
   late: Late,
   write: () => Promise<void>,
-  { log }: { readonly log: Log },
+  { log, storeNews }: Pick<Gate, "log" | "storeNews">,
   retryMs = firstRetryMs,
 ): void {
   const timer = setTimeout(() => {
     write().catch((error: unknown) => {
-      log.error(`${late.what} still cannot be written`, { ...late.about, ...describeError(error) });
-      writeLater(late, write, { log }, Math.min(retryMs * 2, retryMsMax));
+      const event = `${late.what} still cannot be written`;
+      // A store that takes nothing takes it of nobody, of whom there may be thousands.
+      if (isOfStore(error)) storeNews.failed(event, error, late.about);
+      else log.error(event, { ...late.about, ...describeError(error) });
+      writeLater(late, write, { log, storeNews }, Math.min(retryMs * 2, retryMsMax));
     });
   }, retryMs);
   timer.unref();

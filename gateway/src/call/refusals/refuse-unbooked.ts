@@ -18,7 +18,7 @@ export function refuseUnbooked(
   why: Unbookable,
   gate: Pick<Gate, "storeNews">,
 ): never {
-  gate.storeNews.failed(why.event ?? "the ledger could not be written", error, call.id);
+  gate.storeNews.failed(why.event ?? "the ledger could not be written", error, { request_id: call.id });
   throw unbooked(error, why);
 }
 

@@ -50,7 +50,7 @@ export async function beginTask(
     ...(begun ? { because: "its vendor gave the id of another task" } : {}),
   });
   await gate.tasks.lose(taskId, attempts).catch((error: unknown) => {
-    gate.storeNews.failed("a lost task could not be written", error, call.id);
+    gate.storeNews.failed("a lost task could not be written", error, { request_id: call.id });
     loseLater(taskId, gate, attempts);
   });
   if (exchanged.kind === "answered") {

@@ -25,8 +25,9 @@ export function keepAnswer(
   const keep = (): Promise<void> => gate.keptAnswers.keep(answer, nowMs);
   return keep().catch((error: unknown) => {
     const what = "the owner of an answer that its vendor keeps";
-    gate.storeNews.failed(`${what} could not be written`, error, call.id);
-    writeLater({ what, about: { request_id: call.id } }, keep, gate);
+    const about = { request_id: call.id };
+    gate.storeNews.failed(`${what} could not be written`, error, about);
+    writeLater({ what, about }, keep, gate);
   });
 }
 

@@ -1,6 +1,6 @@
 import { countCharge } from "../../ledger/count-charge.ts";
 import type { Resolved } from "../../ledger/ledger.ts";
-import { InDoubt, NotWritten } from "../../ledger/store-errors.ts";
+import { isOfStore, NotWritten } from "../../ledger/store-errors.ts";
 import { describeError } from "../../platform/log.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import { valuePico } from "../../prices/terms.ts";
@@ -96,7 +96,7 @@ function settleLater(booked: BookedCall, attempted: Attempted, metered: Metered,
       try {
         resolved = await writeEnd(booked, attempted, metered, gate);
       } catch (error) {
-        if (error instanceof NotWritten || error instanceof InDoubt) throw error;
+        if (isOfStore(error)) throw error;
         // No later moment mends it: the books have lost the call, as after a fail-over, or there is a bug.
         gate.log.error("a stream cannot be settled, and ends by what was noted of it", {
           request_id: call.id,
