@@ -213,6 +213,13 @@ test("the limits of a tier are its own, and Enterprise's are by agreement until 
   }
 });
 
+test("the price list says how an account comes to a higher tier, to people and to agents", async () => {
+  const rule =
+    "An account usually begins as Free. Its first payment makes it Starter, and 500 USD paid in all Growth. " +
+    "Who needs more before that applies for it with";
+  for (const page of ["/prices", "/prices.md"]) expect(await words(page)).toContain(rule);
+});
+
 test("a slash too many at the end of an address leads to the page, with what was searched for", async () => {
   for (const [typed, page] of [
     ["/prices/?q=claude&category=models", "/prices?q=claude&category=models"],

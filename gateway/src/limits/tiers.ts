@@ -18,7 +18,7 @@ export const specifiedTiers: Readonly<Record<TierName, TierLimits>> = {
   enterprise: { rpm: 3_000, tpm: 3_000_000, concurrency: 50 },
 };
 
-const growthToppedUpMicros: Micros = 500_000_000n;
+export const growthToppedUpMicros: Micros = 500_000_000n;
 
 /** Paying raises the tier and never lowers one that was granted. */
 export function tierAfterTopUp(current: TierName, toppedUpMicros: Micros): TierName {

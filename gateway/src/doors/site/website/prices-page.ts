@@ -1,8 +1,10 @@
+import { growthToppedUpMicros } from "../../../limits/tiers.ts";
+import { usdFromMicros } from "../../../platform/money.ts";
 import { counted } from "../../pages/counted.ts";
 import { html, type Html } from "../../pages/html.ts";
-import { tableHtml, type LinkTo } from "./blocks-html.ts";
+import { inline, tableHtml, type LinkTo } from "./blocks-html.ts";
 import { blocksMarkdown } from "./blocks-markdown.ts";
-import type { Block, Table } from "./blocks.ts";
+import { text, type Block, type Table } from "./blocks.ts";
 import type { Material, Page } from "./page.ts";
 import {
   categories,
@@ -35,14 +37,14 @@ export function pricesPage(material: Material, search: Search): Page {
     { id: "models", title: "Models", table: models, unit: "USD per 1,000,000 tokens." },
     { id: "video", title: "Video models", table: videoModels, unit: "USD per second." },
     { id: "operations", title: "Operations", table: operations },
-    { id: "limits", title: "Limits", table: tierLimits(offer) },
+    { id: "limits", title: "Limits", table: tierLimits(offer), rule: tiersRise },
   ];
   const shown = parts.filter(({ table }) => table.rows.length > 0);
   const found = foundWords(models.rows.length + videoModels.rows.length, operations.rows.length);
   const blocks: Block[] = [
     { kind: "text", text: about },
     ...(isSearch(search) ? [{ kind: "text", text: found } as const] : []),
-    ...shown.map(({ table }) => table),
+    ...shown.flatMap(({ table, rule }) => [table, ...(rule === undefined ? [] : [text(rule)])]),
   ];
   return {
     path: "/prices",
@@ -73,7 +75,12 @@ interface Part {
   readonly table: Table;
   /** What its figures are, where all of them are the same. */
   readonly unit?: string;
+  /** What else has to be known of it. */
+  readonly rule?: string;
 }
+
+/** A key may do what the tier of its account may. */
+const tiersRise = `An account usually begins as Free. Its first payment makes it Starter, and ${usdFromMicros(growthToppedUpMicros)} USD paid in all Growth. Who needs more before that applies for it with \`POST /v1/limits/requests\`.`;
 
 const about =
   "Published prices are estimates in USD. Ask for a quote to hear the price of your very call; its receipt says what it cost. A call that fails before it gave you anything is not charged.";
@@ -114,6 +121,7 @@ const searchForm = ({ words, category }: Search, action: string): Html =>
     <button type="submit">Search</button>
   </form>`;
 
-const partHtml = ({ id, title, table, unit }: Part, link: LinkTo): Html =>
+const partHtml = ({ id, title, table, unit, rule }: Part, link: LinkTo): Html =>
   html`<h2 id="${id}">${title}</h2>
-    ${unit === undefined ? undefined : html`<p class="found">${unit}</p>`} ${tableHtml(table, link)}`;
+    ${unit === undefined ? undefined : html`<p class="found">${unit}</p>`} ${tableHtml(table, link)}
+    ${rule === undefined ? undefined : html`<p>${inline(rule, link)}</p>`}`;
