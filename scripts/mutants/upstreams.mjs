@@ -77,6 +77,13 @@ export const mutants = [
     tests: ["gateway/src/upstreams/protocols/openai-itself.test.ts"],
   },
   {
+    name: "Mistral is told what the user says right behind a result, which it refuses",
+    file: "gateway/src/upstreams/dialects/openai/told-to-mistral.ts",
+    find: "followsResult ? [resultsRead] : []",
+    replace: "[]",
+    tests: ["test/models/mistral.test.ts"],
+  },
+  {
     name: "a redirect is taken for an answer",
     file: "gateway/src/upstreams/http/exchange.ts",
     find: 'if (status >= 300 && status < 400) this.#giveUp("redirect");',

@@ -5,6 +5,7 @@ import type { Asked, Draft, Turn } from "./asked.ts";
 import { listOf, numberOrNull, objectOf, objectsOf, parsedOr, stringOf, stringOrNull } from "./json-read.ts";
 import { fields } from "./known-fields.ts";
 import type { Shape } from "./known-fields.ts";
+import { checkMistralOrder } from "./mistral-order.ts";
 import { invalid, missing, unknownParameter } from "./openai-refusal.ts";
 import type { Problem } from "./openai-refusal.ts";
 import { checkToolOrder } from "./openai-tool-order.ts";
@@ -22,6 +23,7 @@ export function checkChat(body: JsonObject): Problem | undefined {
   }
   return (
     checkMessages(body["messages"]) ??
+    checkMistralOrder(body) ??
     checkPlainTexts(body) ??
     checkNumbers(body) ??
     checkUser(body["user"]) ??

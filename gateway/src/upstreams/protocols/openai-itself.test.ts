@@ -120,18 +120,3 @@ test.each(["call_PTLP8xhu3uwZk4l3nlnrrJha", "toolu_01A09q90qw90lq917835lq9", "fu
 test("one that Mistral's own model made keeps its id, and its conversation every byte", () => {
   expect(sentTo(mistral, conversationWith("D681PevKs"))).toBe(conversationWith("D681PevKs"));
 });
-
-test("so it does where the caller speaks another dialect, which may have no ids at all", () => {
-  const contents = [
-    { role: "user", parts: [{ text: "Hi" }] },
-    { role: "model", parts: [{ functionCall: { name: "f" } }, { functionCall: { name: "g" } }] },
-    {
-      role: "user",
-      parts: ["f", "g"].map((name) => ({ functionResponse: { name, response: { output: "ok" } } })),
-    },
-  ];
-  const sent = sentTo(mistral, JSON.stringify({ contents }), "gemini");
-  const called = sent.match(/(?<="id":")[a-zA-Z0-9]{9}(?=")/g);
-  expect(new Set(called).size).toBe(2);
-  expect(sent.match(/(?<="tool_call_id":")[^"]*/g)).toEqual(called);
-});

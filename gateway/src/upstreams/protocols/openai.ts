@@ -8,7 +8,6 @@ import type { NativeChat } from "../exchanges/native-chat.ts";
 import type { Protocol } from "../protocol.ts";
 import type { SseFrame } from "../streams/sse.ts";
 import { estimateTokens } from "../exchanges/count-tokens.ts";
-import { toldToMistral } from "../exchanges/mistral-call-ids.ts";
 import { nativeBody } from "../exchanges/native-body.ts";
 import { openaiEmbeddings } from "../exchanges/openai-embeddings.ts";
 import { openaiImages } from "../exchanges/openai-images.ts";
@@ -27,14 +26,12 @@ const native: NativeChat = {
     const { rawBody, body } = ownInput(input, upstream);
     return nativeBody(rawBody, body, changes(isJsonObject(body) ? body : {}, dispatch));
   },
-  completeBody: (body, dispatch) => {
-    const limited = withLimitWord(body, dispatch);
-    return {
-      ...(isMistral(dispatch.upstream) ? { ...toldToMistral(limited), user: undefined } : limited),
-      // The dialect asks by itself.
-      ...(mayBeAsked(dispatch) ? {} : { stream_options: undefined }),
-    };
-  },
+  completeBody: (body, dispatch) => ({
+    ...withLimitWord(body, dispatch),
+    // The dialect asks by itself.
+    ...(mayBeAsked(dispatch) ? {} : { stream_options: undefined }),
+    ...(isMistral(dispatch.upstream) ? { user: undefined } : {}),
+  }),
   showFrame: (frame, { includeUsage }) => (includeUsage ? undefined : withoutUsage(frame)),
   usageOf: (json) => json["usage"],
 };

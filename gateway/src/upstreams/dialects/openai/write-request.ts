@@ -10,6 +10,7 @@ import { writeReasoning } from "./effort.ts";
 import { writeOutput } from "./output-format.ts";
 import { writeSampling } from "./sampling.ts";
 import { writeToolCall } from "./tool-calls.ts";
+import { isMistrals, toldToMistral } from "./told-to-mistral.ts";
 import { writeToolChoice, writeTools } from "./tools.ts";
 import { turnsOf } from "./turns.ts";
 
@@ -18,7 +19,7 @@ export function writeRequest(asked: ChatRequest): JsonObject {
   const request = knowsMarks.test(asked.model) ? asked : withoutMarks(asked);
   return withoutUndefined({
     model: request.model,
-    messages: [...writeSystem(request.system), ...writeMessages(request)],
+    messages: [...writeSystem(request.system), ...writeConversation(request)],
     ...writeToolMembers(request),
     max_completion_tokens: request.outputTokensMax,
     ...writeSampling(request),
@@ -53,6 +54,11 @@ function writeToolMembers({ tools, toolChoice, parallelToolCalls }: ChatRequest)
 /** "system" and not "developer": OpenAI takes both for the same, and compatible servers know only this one. */
 const writeSystem = (system: readonly TextPart[]): readonly JsonObject[] =>
   system.length === 0 ? [] : [{ role: "system", content: writeContent(system) }];
+
+function writeConversation(request: ChatRequest): readonly JsonObject[] {
+  const messages = writeMessages(request);
+  return isMistrals(request.model) ? toldToMistral(messages) : messages;
+}
 
 function writeMessages({ messages, model }: ChatRequest): readonly JsonObject[] {
   const wantsThoughts = wantsThoughtsBack.test(model);
