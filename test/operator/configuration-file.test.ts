@@ -216,6 +216,7 @@ describe("the configuration", () => {
     [upstreamWith("models: [a model]"), /upstreams\.a\.models\.0: expected a model name/],
     ["models: { m: on }", /models\.m: expected names and what they mean, as in \{ name: value \}$/],
     [upstreamWith("models: gpt-x"), /upstreams\.a\.models: expected a list, as in \[a, b\]$/],
+    ["names: { social_a: 123 }", /names\.social_a: expected a text; put it in quotes$/],
     ["links: { confirm: yes }", /links\.confirm: expected true or false$/],
     ["tiers: { free: { rpm: 16_384, tpm: 1.5 } }", /rpm: expected a number\n.*tpm: expected a whole number$/],
     ["models: { m: { price: { input: } } }", /models\.m\.price\.input: expected USD per 1,000,000 tokens/],

@@ -37,6 +37,7 @@ export const sayWhatFits: z.core.$ZodErrorMap = (issue) => {
 };
 
 const kinds: Readonly<Partial<Record<z.core.$ZodIssueInvalidType["expected"], string>>> = {
+  string: "a text; put it in quotes",
   array: "a list, as in [a, b]",
   object: "names and what they mean, as in { name: value }",
   record: "names and what they mean, as in { name: value }",
