@@ -370,4 +370,11 @@ export const mutants = [
     replace: "",
     tests: ["test/models/offered-models.test.ts"],
   },
+  {
+    name: "a key that travels unencrypted through the internet is not told of",
+    file: "gateway/src/offer/create-offer.ts",
+    find: "      ...doubtfulUpstreams(config),\n",
+    replace: "",
+    tests: ["test/models/offered-models.test.ts"],
+  },
 ];

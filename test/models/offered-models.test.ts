@@ -352,6 +352,43 @@ test("a vendor that bills by the search, while rerank is sold by the token, is t
   expect(await notesOf("jina")).toEqual([]);
 });
 
+test("a key that travels unencrypted, and a time in seconds, are told to the operator", async () => {
+  const notesOf = async (members: string, protocol = "openai"): Promise<readonly string[]> => {
+    const upstream = `upstreams: { a: { protocol: ${protocol}, ${members}, models: [] } }`;
+    const config = parseConfig(`sandbox: off\n${upstream}`, "tollgate.yaml", {});
+    return createOffer(await loadCatalogue([catalogueFolder]), config, undefined).notes;
+  };
+  const unencrypted = (setting: string, host: string): string =>
+    `upstreams.a.${setting}: http sends what gives access unencrypted to ${host}; write https`;
+  const key = "key: key-000000";
+  for (const host of ["api.openai.com", "8.8.8.8", "[2606:4700::1111]", "db.internal.example.com"]) {
+    expect(await notesOf(`url: "http://${host}/v1", ${key}`)).toEqual([unencrypted("url", host)]);
+    expect(await notesOf(`url: "https://${host}/v1", ${key}`)).toEqual([]);
+    expect(await notesOf(`url: "http://${host}/v1"`)).toEqual([]);
+  }
+  expect(await notesOf('url: "http://api.openai.com/v1", headers: { X-Team: red }')).toHaveLength(1);
+  for (const host of [
+    "127.0.0.1:8000",
+    "localhost",
+    "[::1]:8000",
+    "10.1.2.3",
+    "[fd00::1]",
+    "vllm",
+    "vllm.internal",
+  ])
+    expect(await notesOf(`url: "http://${host}/v1", ${key}`)).toEqual([]);
+  const signIn = 'authorize_url: "https://x.com/i", token_url: "http://api.x.com/token", client_id: c';
+  expect(await notesOf(`url: "https://api.x.com/2", ${signIn}`, "x")).toEqual([
+    unencrypted("token_url", "api.x.com"),
+  ]);
+
+  expect(await notesOf(`url: "https://api.openai.com/v1", timeout_ms: 30`)).toEqual([
+    "upstreams.a.timeout_ms: 30 milliseconds are over before most answers begin, which their vendor bills all the same; " +
+      "a second is 1000",
+  ]);
+  expect(await notesOf(`url: "https://api.openai.com/v1", timeout_ms: 1000`)).toEqual([]);
+});
+
 describe("models that ship", () => {
   const offerOf = async (yaml: string, sandboxUrl?: string) =>
     createOffer(await loadCatalogue([catalogueFolder]), parseConfig(yaml, "tollgate.yaml", {}), sandboxUrl);

@@ -7,6 +7,7 @@ import { checkVia } from "./check-via.ts";
 import { createConventions, findKeyRoots } from "./conventions.ts";
 import { doubtfulModels } from "./advice/doubtful-models.ts";
 import { doubtfulPrices } from "./advice/doubtful-prices.ts";
+import { doubtfulUpstreams } from "./advice/doubtful-upstreams.ts";
 import { findGaps } from "./advice/find-gaps.ts";
 import { isServed } from "./is-served.ts";
 import { listModels } from "./list-models.ts";
@@ -47,6 +48,7 @@ export function createOffer(catalogue: Catalogue, config: Config, sandboxUrl: st
       ...models.filter(isTakenForEmbedding(catalogue)).map(({ id }) => `models.${id}: ${embeddingsOnly}`),
       ...doubtfulModels(catalogue, config, served),
       ...doubtfulPrices(catalogue, config),
+      ...doubtfulUpstreams(config),
     ],
   });
 }

@@ -1,0 +1,43 @@
+import { isIP } from "node:net";
+import type { Config } from "../../config/config.ts";
+import type { UpstreamConfig } from "../../config/upstream-config.ts";
+import { isGlobalAddress } from "../../platform/global-address.ts";
+
+/** What upstreams are asked by that is most often a slip: keys in the clear, and seconds where milliseconds are counted. */
+export const doubtfulUpstreams = ({ upstreams }: Config): string[] =>
+  [...upstreams].flatMap(([name, upstream]) => [
+    ...inTheClear(upstream).map(
+      ([setting, host]) =>
+        `upstreams.${name}.${setting}: http sends what gives access unencrypted to ${host}; write https`,
+    ),
+    ...(upstream.timeoutMs === undefined || upstream.timeoutMs >= usualLeastMs
+      ? []
+      : [
+          `upstreams.${name}.timeout_ms: ${upstream.timeoutMs} milliseconds are over before most answers begin, which their ` +
+            `vendor bills all the same; a second is ${usualLeastMs}`,
+        ]),
+  ]);
+
+/** Vendors answer some calls sooner, but none all of them. */
+const usualLeastMs = 1_000;
+
+/** By setting, the hosts of the public internet that are told a secret over plain http. */
+function inTheClear({ url, secrets, headers, link }: UpstreamConfig): [setting: string, host: string][] {
+  const hasSecret = secrets.length > 0 || headers !== undefined || link !== undefined;
+  const told = [
+    ...(hasSecret ? [["url", url] as const] : []),
+    ...(link ? [["token_url", link.tokenUrl] as const, ["revoke_url", link.revokeUrl] as const] : []),
+  ];
+  return told.flatMap(([setting, address]): [string, string][] => {
+    const { protocol, hostname } = (address !== undefined && URL.parse(address)) || {};
+    return protocol === "http:" && hostname && isPublic(hostname) ? [[setting, hostname]] : [];
+  });
+}
+
+/** A name without a dot, or under one of these, is of one's own network. */
+const ownNetwork = /(^[^.]+|\.(localhost|local|internal|intranet|lan|home\.arpa))$/;
+
+function isPublic(hostname: string): boolean {
+  const address = hostname.replace(/^\[|\]$/g, "");
+  return isIP(address) === 0 ? !ownNetwork.test(hostname) : isGlobalAddress(address);
+}
