@@ -40,6 +40,28 @@ describe("repeating", () => {
     expect(await receipt.json()).toMatchObject({ charged_micros_usd: snapshotMicros });
   });
 
+  test("a repeated idempotency key of what was free is told so, and led to no receipt, because there is none", async () => {
+    for (const [operation_id, given] of [
+      [
+        "limits.requests.create",
+        { expected_rpm: 9, expected_tpm: 9, models: ["gpt-4o-mini"], use_case: "a" },
+      ],
+      ["social_a.link.start", {}],
+    ] as const) {
+      const order = { operation_id, arguments: given, max_price_usd: 0, idempotency_key: operation_id };
+      const { request_id } = (await use(order)).structuredContent;
+      // Another call that comes with the key is told the same as a repetition.
+      for (const again of [order, snapshotOrder(0.1, { idempotency_key: operation_id })]) {
+        const { message } = errorOf(await use(again));
+        expect(message).toEndWith(
+          `request_id ${String(request_id)}, is settled and was free; it has no receipt.`,
+        );
+      }
+      const receipt = await gateway.call(account, `/v1/requests/${String(request_id)}`);
+      expect(receipt.status).toBe(404);
+    }
+  });
+
   test("an idempotency key that comes with other arguments is told so, and buys nothing", async () => {
     await use(snapshotOrder(0.1, { idempotency_key: "three" }));
     const other = await use(snapshotOrder(0.1, { idempotency_key: "three", arguments: { ticker: "MSFT" } }));

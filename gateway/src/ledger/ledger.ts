@@ -53,6 +53,8 @@ export interface EarlierCall {
   readonly state: CallState;
   readonly outcome: CallOutcome | undefined;
   readonly chargedMicros: Micros;
+  /** It was no call: a link that was begun, an application for more. Such requests cost nothing and have no receipt. */
+  readonly unpaid?: true;
 }
 
 /** Whether the money is held, and if not, why, with all that its caller is told about it. */

@@ -24,6 +24,7 @@ export function refuseEarlier(earlier: EarlierCall, prefix: ConflictPrefix | "" 
   refuse(code, message, {
     retryable,
     beside: { original: originalOf(earlier) },
+    ...(earlier.unpaid ? { originalUnpaid: true } : {}),
     ...(retryable ? { retryAfterSeconds: 1 } : {}),
   });
 }

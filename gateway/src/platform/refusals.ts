@@ -67,6 +67,8 @@ export interface RefusalDetails {
   readonly inError?: { readonly retryable?: never; readonly [member: string]: unknown };
   /** Members that stand beside `error` in the plain shape (and inside it in the model dialects). */
   readonly beside?: { readonly original?: OriginalCall; readonly [member: string]: unknown };
+  /** The original cost nothing and has no receipt to look at. */
+  readonly originalUnpaid?: boolean;
   readonly retryAfterSeconds?: number;
   /** Whether a client should send the call again by itself; the body says it too, where its shape has a place for it. */
   readonly retryable?: boolean;

@@ -23,6 +23,7 @@ export function earlierUnpaid(
       state: "settled",
       outcome: "succeeded",
       chargedMicros: 0n,
+      unpaid: true,
     }
   );
 }

@@ -1,6 +1,6 @@
 import { isConflict } from "../../../ledger/refuse-earlier.ts";
 import { usdFromMicros } from "../../../platform/money.ts";
-import type { CallRefused, OriginalCall, RefusalCode } from "../../../platform/refusals.ts";
+import type { CallRefused, OriginalCall, RefusalCode, RefusalDetails } from "../../../platform/refusals.ts";
 import type { ToolError } from "./tool-shapes.ts";
 
 /** Agents know fewer words than HTTP callers; what is not here keeps its own, except that all conflicts are one. */
@@ -24,7 +24,7 @@ export function toolError(refusal: CallRefused, charged: ToolError["charged"]): 
     message:
       charged === "no" && saysItIsFree.test(message)
         ? message
-        : `${message}${endsSentence.test(message) ? "" : "."} ${original ? tellOf(original) : advice(charged)}`,
+        : `${message}${endsSentence.test(message) ? "" : "."} ${original ? tellOf(original, details) : advice(charged)}`,
     // A limit passes by itself; of anything else the refusal says whether it does.
     retryable: charged === "no" && (details.retryable ?? status === 429),
     ...(details.retryAfterSeconds === undefined ? {} : { retry_after_seconds: details.retryAfterSeconds }),
@@ -49,9 +49,12 @@ const endsSentence = /[.!?]$/;
 const saysItIsFree = /; nothing was charged\.$/;
 
 /** An agent that heard only that this attempt was free would take the first one for free, and buy it again. */
-const tellOf = ({ request_id: id, status, charged_micros_usd: charged }: OriginalCall): string =>
-  `This attempt was not charged. The first one, request_id ${id}, is ${status} and was charged ` +
-  `${usdFromMicros(BigInt(charged))} USD so far; look at its receipt (requests.get).`;
+const tellOf = (original: OriginalCall, { originalUnpaid = false }: RefusalDetails): string => {
+  const first = `This attempt was not charged. The first one, request_id ${original.request_id}, is ${original.status}`;
+  if (originalUnpaid) return `${first} and was free; it has no receipt.`;
+  const charged = usdFromMicros(BigInt(original.charged_micros_usd));
+  return `${first} and was charged ${charged} USD so far; look at its receipt (requests.get).`;
+};
 
 const advice = (charged: ToolError["charged"]): string =>
   charged === "no"
