@@ -1,6 +1,6 @@
 // The vendor counts in credits. Its answer may say how many it took; where it does not, it took one.
 
-import { defineOperation, z } from "../gateway/src/for-catalogues.ts";
+import { defineOperation, isJsonObject, z } from "../gateway/src/for-catalogues.ts";
 
 /** What a response with replies costs. The vendor does not say which parameter asks for them, so any that is not known may. */
 const creditsMax = 15;
@@ -17,9 +17,8 @@ const onlyPages = (query: object): boolean =>
 
 /** `success: true` in the body is the proof. A figure that is no number of credits is reported, and one credit is charged. */
 function creditsTaken(json: unknown, anomalies: string[]): number | undefined {
-  if (typeof json !== "object" || json === null) return undefined;
-  if (!("success" in json) || json.success !== true) return undefined;
-  const said = "credits_charged" in json ? json.credits_charged : undefined;
+  if (!isJsonObject(json) || json["success"] !== true) return undefined;
+  const said = json["credits_charged"];
   const believed = Number.isInteger(said) && Number(said) >= 0 && Number(said) <= creditsBelievedMax;
   if (believed) return Number(said);
   if (said !== undefined && said !== null) anomalies.push("credits_charged is no number of credits");

@@ -1,4 +1,4 @@
-import { defineOperation, fixed, z } from "../gateway/src/for-catalogues.ts";
+import { defineOperation, fixed, isJsonObject, z } from "../gateway/src/for-catalogues.ts";
 
 const snapshotQuery = z
   .looseObject({
@@ -15,12 +15,7 @@ const snapshotQuery = z
 
 /** What is paid for is a snapshot: a proxy's page or an empty object can come with a 200, too. */
 const holdsSnapshot = ({ json }: { readonly json: unknown }): boolean =>
-  typeof json === "object" &&
-  json !== null &&
-  "snapshot" in json &&
-  typeof json.snapshot === "object" &&
-  json.snapshot !== null &&
-  !Array.isArray(json.snapshot);
+  isJsonObject(json) && isJsonObject(json["snapshot"]);
 
 /** The vendor leaves out, or sets to null, what a company does not report. */
 const figure = z.number().nullish();

@@ -1,7 +1,15 @@
 // A person's account at the microblogging platform, linked to a key once; later write calls act for it without any
 // token in their body. A further write call is one more declaration like `follow`: its path, and the scopes it needs.
 
-import { defineOperation, fixed, free, refuse, refuseEarlier, z } from "../gateway/src/for-catalogues.ts";
+import {
+  defineOperation,
+  fixed,
+  free,
+  isJsonObject,
+  refuse,
+  refuseEarlier,
+  z,
+} from "../gateway/src/for-catalogues.ts";
 
 const defaultScopes = [
   "follows.write",
@@ -142,10 +150,8 @@ const followPriceUsd = "0.01";
 
 /** A protected account has to agree first. The platform then calls the follow pending, and has done its part. */
 const followed = ({ json }: { readonly json: unknown }): boolean => {
-  const data = typeof json === "object" && json !== null && "data" in json ? json.data : undefined;
-  if (typeof data !== "object" || data === null) return false;
-  const following = "following" in data && data.following === true;
-  return following || ("pending_follow" in data && data.pending_follow === true);
+  const data = isJsonObject(json) ? json["data"] : undefined;
+  return isJsonObject(data) && (data["following"] === true || data["pending_follow"] === true);
 };
 
 export const follow = defineOperation({

@@ -1,4 +1,4 @@
-import { defineOperation, fixed, z } from "../gateway/src/for-catalogues.ts";
+import { defineOperation, fixed, isJsonObject, z } from "../gateway/src/for-catalogues.ts";
 import { tweet } from "./answers/tweet-records.ts";
 
 /** The operator's to set (`operations.social_a.tweet.quotes.price_usd`): the specification names no price. */
@@ -6,11 +6,7 @@ const priceUsd = "0.003";
 
 /** What is paid for is a list of tweets in an answer that does not call itself an error: this vendor fails with a 200, too. */
 const holdsTweets = ({ json }: { readonly json: unknown }): boolean =>
-  typeof json === "object" &&
-  json !== null &&
-  "tweets" in json &&
-  Array.isArray(json.tweets) &&
-  !("status" in json && json.status === "error");
+  isJsonObject(json) && Array.isArray(json["tweets"]) && json["status"] !== "error";
 
 export const tweetQuotes = defineOperation({
   id: "social_a.tweet.quotes",

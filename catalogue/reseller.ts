@@ -1,13 +1,13 @@
 // One reseller, one envelope: a call is paid for only when HTTP says 2xx and the body's own `code` is the
 // integer 200. Parameters beyond the required ones are forwarded as they come and never invented.
 
-import { defineOperation, fixed, z } from "../gateway/src/for-catalogues.ts";
+import { defineOperation, fixed, isJsonObject, z } from "../gateway/src/for-catalogues.ts";
 
 const priceUsd = "0.00145";
 const storiesPriceUsd = "0.0029";
 
 const envelopeSaysOk = ({ json }: { readonly json: unknown }): boolean =>
-  typeof json === "object" && json !== null && "code" in json && json.code === 200;
+  isJsonObject(json) && json["code"] === 200;
 
 const orNull = z.string().nullish();
 

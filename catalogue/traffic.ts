@@ -2,7 +2,7 @@
 // only; the others are read for the price alone. The vendor takes one credit for each metric, month and country that is asked
 // for, and nothing when it has no data. A request that does not show these is paid for by the figures that came.
 
-import { defineOperation, z } from "../gateway/src/for-catalogues.ts";
+import { defineOperation, isJsonObject, z } from "../gateway/src/for-catalogues.ts";
 
 /** What is held when the request does not show what it will cost. Anything above is the operator's loss. */
 const creditsHeldUnknown = 10;
@@ -86,10 +86,10 @@ const wordsOf = (query: URLSearchParams, name: string): number =>
   ).size;
 
 const rowsOf = (json: unknown): readonly unknown[] =>
-  typeof json === "object" && json !== null && "data" in json && Array.isArray(json.data) ? json.data : [];
+  isJsonObject(json) && Array.isArray(json["data"]) ? json["data"] : [];
 
 /** A row is a month: its date, and a figure for each metric. */
 const figuresIn = (rows: readonly unknown[]): number =>
   rows
-    .filter((row) => typeof row === "object" && row !== null)
+    .filter(isJsonObject)
     .reduce<number>((sum, row) => sum + Object.keys(row).filter((name) => name !== "date").length, 0);

@@ -1,7 +1,7 @@
 // The types of parts and items that are known. Words and tools stand in the body as they are, and images and files are counted
 // by their members. What the model gets to read for any other type, only its vendor knows.
 
-import type { JsonObject } from "../../gateway/src/for-catalogues.ts";
+import { isJsonObject, type JsonObject } from "../../gateway/src/for-catalogues.ts";
 import { addUnseen, type Findings } from "./findings.ts";
 
 /** Called once the members of the part were read; `shownBefore` is what `found.shown` was before that. */
@@ -57,5 +57,4 @@ const showing: ReadonlySet<string> = new Set([
 ]);
 
 /** Anthropic's word for a document made of parts, each of which was read by itself. */
-const isMadeOfParts = (source: unknown): boolean =>
-  typeof source === "object" && source !== null && "type" in source && source.type === "content";
+const isMadeOfParts = (source: unknown): boolean => isJsonObject(source) && source["type"] === "content";

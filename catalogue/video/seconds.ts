@@ -1,3 +1,5 @@
+import { isJsonObject } from "../../gateway/src/for-catalogues.ts";
+
 /** The longest video the models make; also what is held when the length is left to the vendor. */
 export const videoSecondsMax = 15;
 
@@ -25,8 +27,7 @@ const videoTypes: ReadonlySet<string> = new Set(["reference_video", "first_clip"
 
 /** Compared without case, as the vendor may do. */
 const isVideo = (medium: unknown): boolean =>
-  typeof medium === "object" &&
-  medium !== null &&
+  isJsonObject(medium) &&
   Object.entries(medium).some(
     ([name, value]) => name.toLowerCase() === "type" && videoTypes.has(String(value).toLowerCase()),
   );
