@@ -35,6 +35,12 @@ export interface ChatMessage {
 
 export type ChatPart = TextPart | ImagePart | FilePart | ToolCallPart | ToolResultPart | ReasoningPart;
 
+/** The words of a part, for whoever guesses at their tokens. Media and results have none of their own. */
+export function textIn(part: ChatPart): string {
+  if (part.kind === "text" || part.kind === "reasoning") return part.text;
+  return part.kind === "tool_call" ? part.name + part.arguments : "";
+}
+
 /** What a caller may set to have the vendor cache the prompt up to its end, for five minutes or an hour. */
 export interface Cacheable {
   readonly cache?: "5m" | "1h" | undefined;

@@ -1,6 +1,6 @@
 import type { TokenReading } from "../../operation/token-reading.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
-import type { ChatAnswer } from "../dialects/chat.ts";
+import { textIn, type ChatAnswer } from "../dialects/chat.ts";
 import type { NativeChat } from "./native-chat.ts";
 import { guessTokens } from "../../prices/guess-tokens.ts";
 import { isPlainCount, readCount } from "../../prices/read-count.ts";
@@ -15,7 +15,7 @@ export function readTokens(json: unknown, native: NativeChat, answer: ChatAnswer
   const model = modelIn(json);
   if (usage) return { used: quantitiesOf(usage), estimate: undefined, model, anomalies };
   const { parts } = answer ?? native.dialect.readAnswer(json);
-  const bytes = parts.reduce((sum, part) => sum + Buffer.byteLength(textOf(part)), 0);
+  const bytes = parts.reduce((sum, part) => sum + Buffer.byteLength(textIn(part)), 0);
   const isUncounted = parts.some(({ kind }) => kind === "image");
   return {
     used: undefined,
@@ -30,11 +30,6 @@ export function readTokens(json: unknown, native: NativeChat, answer: ChatAnswer
 function modelIn(json: unknown): string | undefined {
   const model = isJsonObject(json) ? (json["model"] ?? json["modelVersion"]) : undefined;
   return typeof model === "string" ? model : undefined;
-}
-
-function textOf(part: ChatAnswer["parts"][number]): string {
-  if (part.kind === "text" || part.kind === "reasoning") return part.text;
-  return part.kind === "tool_call" ? part.name + part.arguments : "";
 }
 
 /** Names every figure of a usage report, nested ones too, that cannot be meant. */

@@ -3,7 +3,7 @@
 
 import { modelOf, type Dispatch } from "../../operation/forwarder.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
-import type { ChatPart, ChatRequest } from "../dialects/chat.ts";
+import { textIn, type ChatPart, type ChatRequest } from "../dialects/chat.ts";
 import { writeFor } from "../dialects/callers-names.ts";
 import { readErrorMessage, writeDialectError } from "../dialects/dialect-errors.ts";
 import type { Dialect } from "../dialects/dialect.ts";
@@ -84,7 +84,7 @@ function estimate({ system, messages, tools, output }: ChatRequest): number {
   const parts = [...system, ...messages.flatMap((message) => message.parts)].flatMap(withResults);
   const images = parts.filter(({ kind }) => kind === "image" || kind === "file").length;
   const texts = [
-    ...parts.map(textOf),
+    ...parts.map(textIn),
     ...tools.map(({ name, description = "", parameters }) => name + description + JSON.stringify(parameters)),
     ...(output?.kind === "json_schema" ? [JSON.stringify(output.schema)] : []),
   ];
@@ -94,8 +94,3 @@ function estimate({ system, messages, tools, output }: ChatRequest): number {
 
 const withResults = (part: ChatPart): readonly ChatPart[] =>
   part.kind === "tool_result" ? part.content : [part];
-
-function textOf(part: ChatPart): string {
-  if (part.kind === "text" || part.kind === "reasoning") return part.text;
-  return part.kind === "tool_call" ? part.name + part.arguments : "";
-}
