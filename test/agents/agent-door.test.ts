@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import type { Receipt } from "../../client/src/operations.ts";
 import { completeAddresses } from "../../gateway/src/config/addresses.ts";
 import { credentialForm, useAgentAccount } from "./agent-account.ts";
-import { askModern, openOldClient, useTool, type ToolResult } from "./agent-client.ts";
+import { askModern, openOldClient, useTool, type Rpc, type ToolResult } from "./agent-client.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import { snapshotOrder } from "./agent-purchases.ts";
 import { snapshotMicros } from "../support/purchases.ts";
@@ -247,6 +247,22 @@ describe("browsers and proxies", () => {
     expect([await called(long, fits), await called(fits, long)]).toEqual([400, 400]);
     const { message } = await old.ask("tools/list", {}, long);
     expect(message.error).toMatchObject({ code: -32600, message: expect.stringContaining("256") as string });
+  });
+
+  test("beside what a tool is given a message has at most a thousand values, a tool may be given more", async () => {
+    const list = (count: number): string[] => Array.from({ length: count }, () => "x");
+    const listed = (count: number): Promise<Rpc> =>
+      askModern(mcp, account.key, "tools/list", {}, { meta: { tags: list(count) } });
+    expect((await listed(900)).status).toBe(200);
+    const { status, message } = await listed(1_000);
+    expect([status, message.error?.code]).toEqual([400, -32600]);
+    expect(message.error?.message).toContain("1000 values");
+    const { structuredContent } = await useTool(mcp, account.key, "use", {
+      operation_id: "rerank.create",
+      arguments: { query: "tea", documents: list(2_000) },
+      max_price_usd: 1,
+    });
+    expect(structuredContent["status"]).toBe("completed");
   });
 
   test("a revision that nobody serves is named as such", async () => {

@@ -308,22 +308,16 @@ test.each(["/authorize", "/authorize/x", "/token"])(
   "a sign-in at %s with thousands of parameters keeps nobody waiting: it takes no longer than one with a hundred",
   async (path) => {
     const method = path === "/token" ? "POST" : "GET";
-    const askMs = async (count: number): Promise<readonly [number, Response]> => {
+    const askMs = async (count: number): Promise<number> => {
       const startedMs = performance.now();
-      const response = await fetch(`${gateway.url}${path}?${"a&".repeat(count - 1)}a`, { method });
-      return [performance.now() - startedMs, response];
+      await (await fetch(`${gateway.url}${path}?${"a&".repeat(count - 1)}a`, { method })).text();
+      return performance.now() - startedMs;
     };
     const least = async (count: number): Promise<number> => {
       const tries: number[] = [];
-      for (let n = 0; n < 5; n++) tries.push((await askMs(count))[0]);
+      for (let n = 0; n < 5; n++) tries.push(await askMs(count));
       return Math.min(...tries);
     };
-    // The server looks at a hundred, and nobody at one more.
-    const refusal = /more than 100 parameters/;
-    expect(await (await askMs(100))[1].text()).not.toMatch(refusal);
-    const [, refused] = await askMs(101);
-    expect(refused.status).toBe(400);
-    expect(await refused.text()).toMatch(refusal);
     const hundred = await least(100);
     expect(await least(7_000)).toBeLessThan(8 * hundred + 10);
   },

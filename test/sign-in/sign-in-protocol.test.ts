@@ -182,6 +182,20 @@ describe("asking", () => {
     const result = await outcome(createClient(gateway.url, "nobody").begin().url);
     expect(result).toMatchObject({ error: "400", left: false });
   });
+
+  test.each(["/authorize", "/authorize/x", "/token"])(
+    "at %s has a hundred parameters at most; the server never sees more",
+    async (path) => {
+      const method = path === "/token" ? "POST" : "GET";
+      const told = async (count: number): Promise<string> => {
+        const response = await fetch(`${gateway.url}${path}?${"a&".repeat(count - 1)}a`, { method });
+        return `${response.status}: ${await response.text()}`;
+      };
+      const refusal = /^400: [^]*more than 100 parameters/;
+      expect(await told(100)).not.toMatch(refusal);
+      expect(await told(101)).toMatch(refusal);
+    },
+  );
 });
 
 describe("the code", () => {
