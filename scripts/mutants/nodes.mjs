@@ -385,6 +385,14 @@ export const mutants = [
     only: "keeps whoever reads no longer than two seconds",
   },
   {
+    name: "nodes: money waits for a connection that died quietly as long as a statement may take",
+    file: `${postgres}/server/database.ts`,
+    find: "const beginMs = 1_000;",
+    replace: "const beginMs = 10_000;",
+    tests: deadNodes,
+    only: "money goes on before its callers give up",
+  },
+  {
     name: "nodes: who writes waits for a server that has stopped as long as a statement may take",
     file: `${postgres}/server/database.ts`,
     find: "insist((deadlineMs) => transact(work, {}, { deadlineMs }), patienceOfCallersMs, mayPassOf(options)),",

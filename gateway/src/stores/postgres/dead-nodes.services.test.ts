@@ -319,6 +319,17 @@ test("a quiet node whose connections were all forgotten on the way is not taken 
   }, deadAfterMs);
 }, 30_000);
 
+test("money goes on before its callers give up when its connection was forgotten on the way, as after a fail-over", () =>
+  withCable(async ({ cable, far, near, caller }) => {
+    const running = await far.held(caller);
+    cable.forget();
+    // No caller hears of it.
+    const held = await far.held(caller);
+    expect(await far.settle(running, { units: 10 })).toMatchObject({ chargedMicros: 10n });
+    expect((await near.receipt(caller, held)).state).toBe("held");
+    await far.settle(held, { units: 1 });
+  }));
+
 /** A node at the end of a cable, and one that nothing happens to. */
 async function withCable(
   run: (parts: {

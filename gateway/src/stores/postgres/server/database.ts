@@ -87,6 +87,8 @@ export interface Write {
  * every connection of a quiet process without a word to it; new ones pass.
  */
 const beatStatementMs = 1_000;
+/** Beginning waits for no lock and no disk, whatever comes behind it: a server that is there answers at once. */
+const beginMs = 1_000;
 /** A file sorts millions of rows before it gives the first of them. */
 const longPauseMs = 60 * 60_000;
 /** An audit looks at every row. */
@@ -138,7 +140,7 @@ export function openDatabase(options: ConnectionOptions): Database {
     connections.with(
       async (query, connection) => {
         planAnew(connection);
-        const begun = begin(query, connection);
+        const begun = beginSoon(query, connection);
         begun.catch(() => {});
         let decision: Decision<Result>;
         try {
@@ -245,6 +247,16 @@ const createInsist =
       }
     }
   };
+
+/** The same on a connection that stays open: one that died quietly meanwhile is found out before anybody gives up. */
+async function beginSoon(query: Query, connection: ReservedSQL): Promise<void> {
+  const silence = setTimeout(() => void connection.close({ timeout: 0 }).catch(() => {}), beginMs);
+  try {
+    await begin(query, connection);
+  } finally {
+    clearTimeout(silence);
+  }
+}
 
 /** As a template with a value: behind a plain text the driver sends nothing until that is answered. */
 const begin = (query: Query, connection: ReservedSQL): Promise<unknown> =>
