@@ -473,6 +473,13 @@ export const mutants = [
     tests: ["test/account/account-files.test.ts"],
   },
   {
+    name: "a key that sees itself ends the links of other keys on its page",
+    file: "gateway/src/doors/account/show-links.ts",
+    find: "await selfService.revokeLink(asker, ending)",
+    replace: 'await selfService.revokeLink({ ...asker, scope: "account" }, ending)',
+    tests: ["test/account/account-links.test.ts"],
+  },
+  {
     name: "a key that sees itself is shown the receipts of other keys",
     file: "gateway/src/doors/account/show-receipt.ts",
     find: "!sees(asker, { accountId: asker.accountId, keyId: receipt.key_id })",

@@ -17,6 +17,7 @@ import {
 } from "../support/browser.ts";
 import { snapshotPath } from "../support/purchases.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
+import { linkInSandbox } from "../support/visitor.ts";
 import { awayFromMidnight } from "../support/wall-clock.ts";
 
 await awayFromMidnight();
@@ -38,6 +39,7 @@ beforeAll(async () => {
   for (const name of ["production server", "production_server_of_eu_central_1_blue"])
     await gateway.call(await gateway.issueKey(account, { name }), longest);
   await signInWith(gateway.url, account.key);
+  await linkInSandbox(gateway, account);
 });
 afterAll(() => gateway.close());
 
@@ -46,6 +48,7 @@ const pages: readonly { readonly what: string; readonly path: () => string }[] =
   { what: "calls", path: () => "/account/calls" },
   { what: "receipt", path: () => `/account/calls/${receipt}` },
   { what: "keys", path: () => "/account/keys" },
+  { what: "links", path: () => "/account/links" },
   { what: "clients", path: () => "/oauth/grants" },
 ];
 

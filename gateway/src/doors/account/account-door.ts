@@ -7,11 +7,13 @@ import { html } from "../pages/html.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import { searchOf, type PageRequest } from "../people/form.ts";
 import { errorPage } from "../people/message-page.ts";
-import { notUnderstood, withPerson } from "../people/with-person.ts";
+import { notUnderstood, withPerson, type SignedInVisit } from "../people/with-person.ts";
 import { downloadCalls } from "./download-calls.ts";
 import { callsFilePath } from "./calls-page.ts";
 import { showCalls } from "./show-calls.ts";
+import { linksPath } from "./links-page.ts";
 import { showKeys } from "./show-keys.ts";
+import { showLinks } from "./show-links.ts";
 import { showOverview } from "./show-overview.ts";
 import { openReader, type Reader, type ReaderParts } from "./reader.ts";
 import { showReceipt } from "./show-receipt.ts";
@@ -21,7 +23,7 @@ interface Parts extends ReaderParts {
   readonly config: () => McpConfig;
 }
 
-/** The pages on which a key's owner sees what it spends. They only show; nothing can be changed or bought here. */
+/** The pages on which a key's owner sees what it spends. A link can be ended here; nothing else can be changed or bought. */
 export function createAccountDoor(parts: Parts): Door {
   const { addresses, limiter } = parts;
 
@@ -38,10 +40,10 @@ export function createAccountDoor(parts: Parts): Door {
     return withPerson(asked, parts, {
       purpose: "See what your key spends, call by call.",
       show: async (visit) => {
-        if (visit.action !== undefined) return notUnderstood();
+        if (visit.action !== undefined && asked.path !== linksPath) return notUnderstood();
         const shown = asked.path === callsFilePath ? accountFiles : accountPages;
         if (!(await tryTake(limiter, shown(visit.key.id)))) return tooMany();
-        return { page: await show(await openReader(visit, parts), query), owner: visit.key.accountId };
+        return { page: await show(await openReader(visit, parts), query, visit), owner: visit.key.accountId };
       },
     });
   };
@@ -64,13 +66,14 @@ export function createAccountDoor(parts: Parts): Door {
 
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
 
-type Show = (reader: Reader, query: URLSearchParams) => Promise<Response>;
+type Show = (reader: Reader, query: URLSearchParams, visit: SignedInVisit) => Promise<Response>;
 
 const pages: Readonly<Record<string, Show>> = {
   [accountPage]: showOverview,
   [`${accountPage}/calls`]: showCalls,
   [callsFilePath]: downloadCalls,
   [`${accountPage}/keys`]: showKeys,
+  [linksPath]: (reader, _query, visit) => showLinks(reader, visit),
 };
 
 const receipts = `${accountPage}/calls/`;

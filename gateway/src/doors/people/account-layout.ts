@@ -70,6 +70,7 @@ const placesFor = ({ asker }: AccountReader) => [
   { path: accountPage, words: "Overview" },
   { path: `${accountPage}/calls`, words: "Calls" },
   ...(seesAccount(asker) ? [{ path: `${accountPage}/keys`, words: "Keys" }] : []),
+  { path: `${accountPage}/links`, words: "Links" },
   { path: clientsPage, words: "Your clients" },
 ];
 
