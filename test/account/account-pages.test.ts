@@ -161,6 +161,16 @@ test("large amounts are grouped like large counts, to the last micro", async () 
   expect(rows(html, "Keys of the account")[0]).toContain("0 of 1,000,000 USD in total");
 });
 
+test("an account without money is told that its calls are refused, and by whom that is mended", async () => {
+  const told = "The account has no money left: every call that can cost something is refused with 402";
+  const poor = await gateway.openAccount({ creditUsd: "0" });
+  expect(wordsOf((await signedIn(poor)).page.html)).toContain(told);
+  expect((await gateway.post(poor, "/v1/rerank", rerank)).status).toBe(402);
+  // What is held is not spent yet, and may come back.
+  expect(wordsOf((await signedIn(whole)).page.html)).not.toContain(told);
+  expect(wordsOf((await signedIn(await gateway.openAccount())).page.html)).not.toContain(told);
+});
+
 test("limits stand as the API has them", async () => {
   const { limits } = await ask<{ limits: { name: string; limit: number; remaining: number }[] }>(
     whole,

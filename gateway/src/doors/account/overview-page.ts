@@ -32,7 +32,8 @@ export const overviewPage = (overview: Overview): AccountPage => ({
   title: "Overview",
   place: accountPage,
   body: html`<h1>Overview</h1>
-    ${moneyTiles(overview.balance)} ${budget(overview.balance.budget)}
+    ${moneyTiles(overview.balance)} ${overview.balance.balance_micros_usd > 0 ? undefined : spentUp}
+    ${budget(overview.balance.budget)}
     <h2>Spent</h2>
     <dl class="tiles">
       ${spentTile("Today", overview.today)} ${spentTile("Last 7 days", overview.week)}
@@ -48,6 +49,11 @@ const moneyTiles = (balance: BalanceReport): Html =>
     ${tile("Held", microsAsUsd(balance.held_micros_usd), "what running calls may cost")}
     ${tile("Balance", microsAsUsd(balance.balance_micros_usd), "available and held together")}
   </dl>`;
+
+const spentUp = html`<p class="note" role="status">
+  The account has no money left: every call that can cost something is refused with 402, until the operator
+  books a payment.
+</p>`;
 
 const tile = (name: string, figure: string, beside: string): Html =>
   html`<div>
