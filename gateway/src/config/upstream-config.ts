@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isMistral } from "../operation/vendor-addresses.ts";
 import { protocolWords, usualTransport } from "../operation/vendors.ts";
 import type { LinkSettings, Upstream } from "../operation/upstream.ts";
 import { httpBase, httpUrl } from "./http-url.ts";
@@ -49,10 +50,14 @@ export const upstream = z
     onCallerLeft: written.on_caller_left ?? "drain",
     hostedTools: written.hosted_tools ?? "refuse",
     outputLimit: written.output_limit,
-    streamUsage: written.stream_usage ?? "ask",
+    streamUsage: written.stream_usage ?? streamUsageUsual(written),
     models: written.models && new Set(written.models),
     link: linkSettingsOf(written),
   }));
+
+/** Mistral tells it unasked, and has refused to be asked. */
+const streamUsageUsual = (written: Pick<Upstream, "url">): Upstream["streamUsage"] =>
+  isMistral(written) ? "never" : "ask";
 
 function linkSettingsOf(written: {
   readonly authorize_url?: string | undefined;

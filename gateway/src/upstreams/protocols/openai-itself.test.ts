@@ -82,6 +82,17 @@ test("who asks is told to others than Mistral, which refuses to hear it", () => 
   });
 });
 
+test("a seed has a name of its own at Mistral, which refuses OpenAI's", () => {
+  const asked = JSON.stringify({ contents: "Hi", generationConfig: { seed: 7 } });
+  expect(JSON.parse(sentTo("https://api.mistral.ai/v1", asked, "gemini"))).toEqual({
+    model: "gpt-x",
+    messages: [{ role: "user", content: "Hi" }],
+    max_tokens: expect.any(Number) as number,
+    random_seed: 7,
+  });
+  expect(JSON.parse(sentTo("https://api.groq.com/openai/v1", asked, "gemini"))).toHaveProperty("seed", 7);
+});
+
 test("a text or a tool that only speaks of it stays", () => {
   const written =
     '{"max_tokens":1, "messages":[{"role":"user","content":"\\"reasoning_content\\""}],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"reasoning_content":{"type":"string"},"extra_content":{}}}}}]}';

@@ -30,7 +30,7 @@ const native: NativeChat = {
     ...withLimitWord(body, dispatch),
     // The dialect asks by itself.
     ...(mayBeAsked(dispatch) ? {} : { stream_options: undefined }),
-    ...(isMistral(dispatch.upstream) ? { user: undefined } : {}),
+    ...(isMistral(dispatch.upstream) ? { user: undefined, seed: undefined, random_seed: body["seed"] } : {}),
   }),
   showFrame: (frame, { includeUsage }) => (includeUsage ? undefined : withoutUsage(frame)),
   usageOf: (json) => json["usage"],
