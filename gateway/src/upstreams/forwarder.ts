@@ -88,10 +88,12 @@ class Sending implements OutcomeReader<HttpOutcome | HttpStream, Exchanged> {
     this.actingFor = actingFor;
   }
 
-  read(outcome: HttpOutcome | HttpStream, opening?: SseEvent): Exchanged {
-    if (outcome.kind === "streaming") return this.#passOn(outcome, opening);
-    const stream = outcome.kind === "answered" ? streamIn(outcome, this.speech) : undefined;
-    return stream ? this.#passOn(stream, stream.opening) : readOutcome(outcome, this);
+  read(told: HttpOutcome | HttpStream, opening?: SseEvent): Exchanged {
+    if (told.kind === "streaming") return this.#passOn(told, opening);
+    if (told.kind === "no_answer") return readOutcome(told, this);
+    const answer = asAnswer(told, this.speech);
+    const stream = streamIn(answer, this.speech);
+    return stream ? this.#passOn(stream, stream.opening) : readOutcome(answer, this);
   }
 
   #passOn(stream: HttpStream, opening: SseEvent | undefined): Exchanged {
@@ -109,14 +111,21 @@ class Sending implements OutcomeReader<HttpOutcome | HttpStream, Exchanged> {
   }
 }
 
+type HttpAnswer = Extract<HttpOutcome, { kind: "answered" }>;
+
+/** An error that stands for an answer, as that answer; anything else as it came. */
+function asAnswer(told: HttpAnswer, { exchange, dispatch }: Speech): HttpAnswer {
+  if (isSuccessStatus(told.status) || exchange.answerIn === undefined) return told;
+  const answer = exchange.answerIn(told.status, jsonIn(roughTextOf(told.body)), dispatch);
+  if (answer === undefined) return told;
+  return { ...told, status: 200, contentType: "application/json", body: Buffer.from(JSON.stringify(answer)) };
+}
+
 /**
  * What a vendor gave whole to a caller who asked for a stream, as the stream it should have been; and events for which
  * nobody asked, because what they used stands in them.
  */
-function streamIn(
-  { status, body }: Extract<HttpOutcome, { kind: "answered" }>,
-  { exchange, dispatch }: Speech,
-): WholeStream | undefined {
+function streamIn({ status, body }: HttpAnswer, { exchange, dispatch }: Speech): WholeStream | undefined {
   if (exchange.stream === undefined || !isSuccessStatus(status)) return undefined;
   // Whoever speaks another dialect and asked for a whole answer would get one that nobody ever wrote.
   if (!dispatch.streaming && exchange.translates?.(dispatch) === true) return undefined;

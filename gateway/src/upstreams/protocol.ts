@@ -54,6 +54,8 @@ export interface Exchange {
   readonly isKeptElsewhere?: (status: number, json: unknown) => boolean;
   /** Reads a 2xx JSON answer. What it leaves undefined passes through as it came. */
   readonly read: (json: unknown, dispatch: Dispatch) => Reading;
+  /** An error that is an answer where the caller comes from, as the answer that it stands for; undefined for any other. */
+  readonly answerIn?: (status: number, json: unknown, dispatch: Dispatch) => JsonObject | undefined;
   /** An error of the vendor's in the caller's words, where they differ; undefined passes it on as it came. */
   readonly readError?: (status: number, json: unknown, dispatch: Dispatch) => unknown;
   /**

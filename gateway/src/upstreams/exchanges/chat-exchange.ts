@@ -61,6 +61,8 @@ export function chatExchange(native: NativeChat): Exchange {
       const shown = asShownTo(callers, answer, dispatch);
       return { tokens, json: callers.writeAnswer(shown, contextOf(dispatch)) };
     },
+    answerIn: (status, json, dispatch) =>
+      callersOf(dispatch) === own ? undefined : native.answerIn?.(status, json),
     readError: (status, json, dispatch) => {
       const callers = callersOf(dispatch);
       return callers === own ? undefined : writeDialectError(callers.name, status, readErrorMessage(json));

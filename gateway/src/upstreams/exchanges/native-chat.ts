@@ -20,6 +20,8 @@ export interface NativeChat {
   readonly keepsAnswer?: (dispatch: Dispatch) => boolean;
   /** Whether an error only says that what the call goes on with is not kept at this vendor, or not for this key. */
   readonly isKeptElsewhere?: Exchange["isKeptElsewhere"];
+  /** What an error of this vendor's would be as an answer, where every other vendor would have given one. */
+  readonly answerIn?: (status: number, json: unknown) => JsonObject | undefined;
   /** Where this dialect reports usage. */
   readonly usageOf: (json: JsonObject) => unknown;
 }

@@ -33,7 +33,17 @@ const native: NativeChat = {
     ...(isMistral(dispatch.upstream) ? { user: undefined, seed: undefined, random_seed: body["seed"] } : {}),
   }),
   showFrame: (frame, { includeUsage }) => (includeUsage ? undefined : withoutUsage(frame)),
+  answerIn: (status, json) =>
+    status === 400 && spentInThought.test(readErrorMessage(json)) ? nothingSaid : undefined,
   usageOf: (json) => json["usage"],
+};
+
+/** As OpenAI says it where the limit came before the first word, because the model still thought. */
+const spentInThought =
+  /^could not finish the message because max_tokens or model output limit was reached\b/i;
+
+const nothingSaid: JsonObject = {
+  choices: [{ index: 0, message: { role: "assistant", content: "" }, finish_reason: "length" }],
 };
 
 export const openai: Protocol = {
