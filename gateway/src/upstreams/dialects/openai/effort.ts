@@ -34,12 +34,15 @@ type Thinker = Pick<ChatRequest, "model" | "reasoning" | "tools" | "toolChoice">
 export const writeReasoning = (thinker: Thinker): JsonObject =>
   isToldNotTo(thinker) ? { thinking: { type: "disabled" } } : { reasoning_effort: writeEffort(thinker) };
 
-/**
- * By its own name at its own vendor, such a model thinks unless this is said, and refuses while it thinks to be made to
- * call a tool: the call comes without thinking rather than not at all.
- */
+/** Which of these are told not to think: all where no thinking is wanted, and some where a call is. */
 const isToldNotTo = ({ model, reasoning, toolChoice }: Thinker): boolean =>
-  /^(deepseek-v4|kimi-k2\.[56])/.test(model) && (reasoning === "off" || forcesCall(toolChoice));
+  reasoning === "off" ? thinksUntold.test(model) : forcesCall(toolChoice) && cannotBeForced.test(model);
+
+/** By its own name at its own vendor, such a model thinks unless it is told not to. */
+const thinksUntold = /^(deepseek-v4|kimi-k2\.[56]|glm-(4\.[5-9]|[5-9]))/;
+
+/** It refuses while it thinks to be made to call a tool: the call comes without thinking rather than not at all. */
+const cannotBeForced = /^(deepseek-v4|kimi-k2\.[56])/;
 
 /** The effort to write for this model; undefined where nothing is said. */
 function writeEffort({ model, reasoning, tools }: Thinker): string | undefined {

@@ -400,6 +400,22 @@ test("no thinking is the least effort that the model takes, and nothing to one t
   for (const model of [...others, "o1-mini", "someone-elses"]) expect(effortOf(model)).toBeUndefined();
 });
 
+test("no thinking is told in their own word to those who think unless they are told it", () => {
+  const told = (model: string, asked: Partial<ChatRequest>): unknown =>
+    write({ model, ...asked })["thinking"];
+  const off = { reasoning: "off" } as const;
+  const forced = { tools: [tool], toolChoice: "required" } as const;
+  for (const model of ["glm-4.5-air", "glm-4.7", "glm-5", "deepseek-v4", "kimi-k2.5"]) {
+    expect(told(model, off)).toEqual({ type: "disabled" });
+    expect(told(model, { reasoning: { effort: "low" } })).toBeUndefined();
+    expect(told(model, {})).toBeUndefined();
+  }
+  for (const model of ["glm-4-plus", "zai-org/GLM-4.6", "someone-elses"])
+    expect(told(model, off)).toBeUndefined();
+  expect(told("deepseek-v4", forced)).toEqual({ type: "disabled" });
+  expect(told("glm-4.7", forced)).toBeUndefined();
+});
+
 test("what this dialect cannot say is refused", () => {
   const image = { kind: "image", source: { url: "https://a/b" } } as const;
   const file = { kind: "file", source: { url: "https://a/b" }, name: undefined } as const;
