@@ -483,6 +483,19 @@ describe("models that ship", () => {
     expect(moved.taskUpstreams.map(({ upstream }) => upstream.name).toSorted()).toEqual(["another", "video"]);
   });
 
+  test("are missed where their operation goes to an upstream that has none, and not their prices", async () => {
+    const via = "operations: { chat.completions.create: { via: [deepseek] } }";
+    const offer = await offerOf(`upstreams:\n  ${openai}\n  ${deepseek(", models: []")}\n${via}`);
+    expect(gapsOf(offer)).toContain("chat.completions.create: no upstream has a model for it");
+    expect(gapsOf(offer)).not.toContain("chat.completions.create: no model with a price");
+    const halfPriced = ["gpt-4o", "gpt-4o-mini"].map((id) => `${id}: { price: { input: 1 } }`).join(", ");
+    const rest = (await loadCatalogue([catalogueFolder])).models
+      .filter(({ id, kind }) => kind === "chat" && !halfPriced.includes(id))
+      .map(({ id }) => `${id}: off`);
+    const unpriced = await offerOf(`upstreams:\n  ${openai}\nmodels: { ${halfPriced}, ${rest.join(", ")} }`);
+    expect(gapsOf(unpriced)).toContain("chat.completions.create: no model with a price");
+  });
+
   test("are named by names that exist, at upstreams that can serve them", async () => {
     const typo = await offerOf(`upstreams:\n  ${deepseek(", models: [gpt-4oh]")}\nmodels: { gtp-4o: off }`);
     expect(gapsOf(typo)).toContain("models.gtp-4o: there is no such model to be off");

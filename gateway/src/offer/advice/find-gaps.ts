@@ -1,6 +1,6 @@
 import type { Config, OperationConfig } from "../../config/config.ts";
 import type { Catalogue } from "../../operation/catalogue.ts";
-import { isSold, type Operation } from "../../operation/operation.ts";
+import { isSold, modelKindOf, type Operation } from "../../operation/operation.ts";
 import type { Gap } from "./gap.ts";
 import { unservedModels } from "./unserved-models.ts";
 import { whyNotServed } from "../is-served.ts";
@@ -94,14 +94,23 @@ function upstreamsWithoutLinks(offered: readonly OfferedOperation[]): Gap[] {
 }
 
 /** Why nobody can buy an operation. */
-function unsold(one: OfferedOperation, sources: OfferSources): Gap[] {
+function unsold(one: OfferedOperation, bound: Bound): Gap[] {
   const { operation, terms, models } = one;
   const { id: operationId, price } = operation;
   if (!isSold(operation)) return [];
-  const why = whyNotServed(one, sources);
+  const why = whyNotServed(one, bound);
   if (why) return [{ kind: why, operationId }];
   if (price.kind === "per_unit" && !terms) return [{ kind: "no_price", operationId }];
-  return isPricedByModel(operation) && models.size === 0 ? [{ kind: "no_priced_model", operationId }] : [];
+  if (!isPricedByModel(operation) || models.size > 0) return [];
+  // An upstream that serves it, by its own `via` or for tasks that began before, may have none of the models that are sold.
+  const isElsewhere = bound.models.some((model) => isPricedFor(operation, model));
+  return [{ kind: isElsewhere ? "no_model" : "no_priced_model", operationId }];
+}
+
+function isPricedFor(operation: Operation, model: Model): boolean {
+  const kind = modelKindOf(operation);
+  const isOfKind = kind !== undefined && model.kinds.includes(kind);
+  return isOfKind && model.price !== undefined && missingPrices(operation, model).length === 0;
 }
 
 const isPricedByModel = ({ price }: Operation): boolean =>
