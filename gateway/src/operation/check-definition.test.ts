@@ -130,6 +130,29 @@ test("a model of one's own is checked too", async () => {
   expect(told).toContain("talker.price.input: expected USD, not below 0");
 });
 
+test("a price of a model that cannot be read, or is for nothing, is refused before it is sold at another one", async () => {
+  const saidOfPrice = (price: string): Promise<string> => {
+    const model = `{ id: "own", kind: "chat", protocols: ["openai"], price: { ${price} } }`;
+    const text = `import { defineModel } from ${engine};\nexport const own = defineModel(${model});`;
+    writeFileSync(join(folder, "models.ts"), text);
+    return load();
+  };
+  const perMillion = "expected USD per 1,000,000 tokens, at most 6 decimals";
+  for (const [price, said] of [
+    ['input: "3", cache_write: "3,75", output: "15"', `own.price.cache_write: ${perMillion}`],
+    ['input: "3", cache_read: "0.1234567", output: "15"', `own.price.cache_read: ${perMillion}`],
+    ['input: "3", output: "$15"', `own.price.output: ${perMillion}`],
+    [
+      'input: "3", cache_wirte: "3.75"',
+      "own.price.cache_wirte: there is no such price; there are input, output, ",
+    ],
+    ['second_720p: "0.1", second_1080p: "0,15"', "own.price.second_1080p: expected USD per second of video"],
+  ] as const)
+    expect(await saidOfPrice(price)).toContain(said);
+  for (const price of ['input: "3", output: "15"', 'input: "to be set"', 'second_720p: "0.0000001"'])
+    expect(await saidOfPrice(price)).toBe("it is in the catalogue");
+});
+
 test("everything that ships could be served", async () => {
   const shipped = await loadCatalogue([join(import.meta.dir, "../../../catalogue")], { exchanges });
   expect(shipped.operations.length).toBeGreaterThan(20);

@@ -7,7 +7,9 @@ import { modelKinds } from "./model-kind.ts";
 import { defaultNames } from "./names.ts";
 import { apiRoots } from "../platform/api-paths.ts";
 import { modelDialects } from "../platform/dialect.ts";
-import { microsFromUsd } from "../platform/money.ts";
+import { microsFromUsd, picoFromUsd, picoFromUsdPerMillion } from "../platform/money.ts";
+import { tokenUnits } from "../prices/token-units.ts";
+import { secondWords } from "./video-seconds.ts";
 
 /** What can be exchanged in each protocol that there is an adapter for. */
 export type Exchanges = Readonly<Record<string, readonly string[]>>;
@@ -163,5 +165,25 @@ const model = z.looseObject({
   id: text,
   kind: modelKind,
   protocols: z.array(z.string()).min(1, "expected the protocol that knows it"),
-  price: z.record(z.string(), priceUsd),
+  price: z.record(z.string(), priceUsd).superRefine((written, context) => {
+    for (const [word, usd] of Object.entries(written)) {
+      const message = priceProblem(word, usd);
+      if (message !== undefined) context.addIssue({ code: "custom", path: [word], message });
+    }
+  }),
 });
+
+/**
+ * A word that nobody knows, or a figure that nobody can read, would be passed over, and what it was for sold at another
+ * price: what goes into a cache at that of input, a resolution at that of a lower one.
+ */
+function priceProblem(word: string, usd: string): string | undefined {
+  const isOfSeconds = secondWords.some((known) => known === word);
+  if (!isOfSeconds && !Object.hasOwn(tokenUnits, word))
+    return `there is no such price; there are ${[...Object.keys(tokenUnits), ...secondWords].join(", ")}`;
+  const pico = isOfSeconds ? picoFromUsd(usd) : picoFromUsdPerMillion(usd);
+  if (pico !== undefined || !/\d/.test(usd)) return undefined;
+  return isOfSeconds
+    ? "expected USD per second of video, at most 12 decimals"
+    : "expected USD per 1,000,000 tokens, at most 6 decimals";
+}
