@@ -286,6 +286,7 @@ describe("the configuration", () => {
     ["sandbox: http://127.0.0.1:9100/?x=1", /sandbox: expected .* without \? or #/],
     ["names: { social_a: 'a/b' }", /names\.social_a: expected 1 to 40 letters/],
     ["a: [", /not valid YAML/],
+    ["s\0a\0n\0d\0b\0o\0x\0:\0 \0o\0n\0", /cannot be used:\n {2}not written in UTF-8; save it as that$/],
     [
       "upstreams:\n  a: { protocol: openai, url: 'http://x', key: ${SOME_KEY} }",
       /not valid YAML: .*; look from line 2 on; between braces, .* stands in quotes, as in "\$\{NAME\}"$/,

@@ -30,6 +30,8 @@ export function parseConfig(text: string, file: string, environment: Environment
 }
 
 function readYaml(text: string, file: string): unknown {
+  // In UTF-16, as some editors and shells write by themselves, every other byte of plain words is zero.
+  if (text.includes("\0")) throw new ConfigError(file, ["not written in UTF-8; save it as that"]);
   try {
     return Bun.YAML.parse(text) ?? {};
   } catch (error) {
