@@ -68,7 +68,8 @@ const linkEnded = link
     revoked_at: z.iso.datetime(),
     platform: z
       .enum(["revoked", "not_offered", "not_reached"])
-      .describe("Whether the platform was told, too."),
+      .optional()
+      .describe("Whether the platform was told, too; absent when the link had ended before."),
   })
   .meta({ id: "LinkEnded" });
 
@@ -137,6 +138,7 @@ export const linksRevoke = defineOperation({
   method: "POST",
   path: "/apis/v1/{social_a}/links/{link_id}/revoke",
   params: { link_id: "The `link_id` of a linked account." },
+  notes: "Repeated, it says when the link ended.",
   response: linkEnded,
   refuses: ["link_not_found"],
   price: free,

@@ -383,7 +383,7 @@ export interface Inputs {
   };
   /** The platform accounts linked to this key, or to any key of the account for a credential that sees it. */
   readonly "social_a.links.list": Readonly<Record<string, never>>;
-  /** Ends a link for ever, here and at the platform where it offers that. */
+  /** Ends a link for ever, here and at the platform where it offers that. Repeated, it says when the link ended. */
   readonly "social_a.links.revoke": {
     /** The `link_id` of a linked account. */
     readonly link_id: string;
@@ -797,8 +797,8 @@ export interface LinkEnded {
   readonly status: "active" | "expired" | "revoked";
   readonly created_at: string;
   readonly revoked_at: string;
-  /** Whether the platform was told, too. */
-  readonly platform: "revoked" | "not_offered" | "not_reached";
+  /** Whether the platform was told, too; absent when the link had ended before. */
+  readonly platform?: "revoked" | "not_offered" | "not_reached" | undefined;
 }
 
 export interface LinkList {

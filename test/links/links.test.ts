@@ -213,6 +213,10 @@ describe("a person who agreed comes back", () => {
 
 describe("a link ends", () => {
   const hourMs = 60 * 60_000;
+  interface Ended {
+    readonly revoked_at: string;
+    readonly platform?: string;
+  }
 
   test("by undo, once, for whoever has the page, and the platform is told", async () => {
     const { gateway, platform } = linking;
@@ -281,7 +285,37 @@ describe("a link ends", () => {
     expect(seen.data.map(({ link_id: id }) => id)).toEqual([live?.id ?? ""]);
     const ended = await gateway.call(wide, path(live?.id ?? ""), { method: "POST" });
     expect(await ended.json()).toMatchObject({ link_id: live?.id, status: "revoked", platform: "revoked" });
-    flat(404, "link_not_found")(await read(gateway.post(owner, path(live?.id ?? ""), {})));
+    flat(404, "link_not_found")(await read(gateway.post(sibling, path(live?.id ?? ""), {})));
+  });
+
+  test("once: whoever repeats the end of a link is told of the first, and the platform is not", async () => {
+    const { gateway, platform, clock } = linking;
+    const owner = await gateway.openAccount();
+    await linking.link(owner, lastingScopes);
+    const live = await gateway.store.links.findLive(owner.keyId, "platform");
+    const path = `${linksPath}/${live?.id}/revoke`;
+    const { platform: told, ...ended } = (await (await gateway.post(owner, path, {})).json()) as Ended;
+    expect(told).toBe("revoked");
+    const asked = did(platform, "revoke");
+    clock.advance(hourMs);
+    for (const headers of [{}, { "idempotency-key": "again" }, { "idempotency-key": "again" }]) {
+      const again = await gateway.post(owner, path, {}, headers);
+      expect([again.status, await again.json()]).toEqual([200, ended]);
+    }
+    expect(did(platform, "revoke")).toBe(asked);
+  });
+
+  test("once also for whoever asks at the same moment", async () => {
+    const { gateway } = linking;
+    const owner = await gateway.openAccount();
+    await linking.link(owner, lastingScopes);
+    const live = await gateway.store.links.findLive(owner.keyId, "platform");
+    const path = `${linksPath}/${live?.id}/revoke`;
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, async () => (await gateway.post(owner, path, {})).json() as Promise<Ended>),
+    );
+    expect(answers.flatMap(({ platform }) => platform ?? [])).toEqual(["revoked"]);
+    expect(new Set(answers.map(({ revoked_at: at }) => at)).size).toBe(1);
   });
 
   test("by a client that was signed in with its key, or with one that sees the account; with another, it sees none", async () => {

@@ -42,10 +42,13 @@ export interface LinkReport {
   readonly created_at: string;
 }
 
-interface RevokedLinkReport extends LinkReport {
+export interface RevokedLinkReport extends LinkReport {
   readonly revoked_at: string;
-  /** Whether the platform ended it too: it may offer no way to say so, or not have confirmed it. */
-  readonly platform: "revoked" | "not_offered" | "not_reached";
+  /**
+   * Whether the platform ended it too: it may offer no way to say so, or not have confirmed it. Not said of a link that had
+   * ended before.
+   */
+  readonly platform?: "revoked" | "not_offered" | "not_reached";
 }
 
 /** Every limit of a credential, as it stands now. */

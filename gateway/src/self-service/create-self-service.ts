@@ -7,13 +7,14 @@ import { withAttemptsSoFar, type AttemptsOf } from "./attempts-so-far.ts";
 import type { Store } from "../store/store.ts";
 import type { LinkDesk } from "../links/link-desk.ts";
 import { linkReport } from "../links/link-report.ts";
+import type { Link } from "../links/links.ts";
 import type { Limiter } from "../limits/limiter.ts";
 import { listLimits } from "../offer/list-limits.ts";
 import { listModels } from "../offer/list-models.ts";
 import type { Offer } from "../offer/offer.ts";
 import { readUsage, type UsageScope } from "../usage/usage-report.ts";
 import { isoTime } from "../platform/clock.ts";
-import type { SelfService } from "../operation/self-service.ts";
+import type { RevokedLinkReport, SelfService } from "../operation/self-service.ts";
 import { reportBalance, reportBudget, reportSignInBudget } from "./report-money.ts";
 import { reportLimits } from "./report-limits.ts";
 import type { Asker } from "../operation/asker.ts";
@@ -82,19 +83,22 @@ export function createSelfService({ store, limiter, links, offer, attemptsOf }: 
     },
     revokeLink: async (asker, linkId) => {
       const link = await links.find(linkId);
-      const ended = link && sees(asker, link) ? await links.end(linkId) : undefined;
-      return (
-        ended && {
-          ...linkReport({ ...ended.link, revokedAtMs: ended.revokedAtMs }, asker.nowMs),
-          revoked_at: isoTime(ended.revokedAtMs),
-          platform: ended.platform,
-        }
-      );
+      if (!link || !sees(asker, link)) return undefined;
+      const ended = await links.end(linkId);
+      if (ended) return { ...endReport(ended.link, ended.revokedAtMs, asker), platform: ended.platform };
+      // It had ended. Whoever asks again because no answer came must not hear that it never was.
+      const { revokedAtMs } = (await links.find(linkId)) ?? link;
+      return revokedAtMs === undefined ? undefined : endReport(link, revokedAtMs, asker);
     },
     applyForQuota: ({ requestId, accountId, keyId, idempotency, nowMs }, expected) =>
       store.quotas.file({ id: requestId, accountId, keyId, idempotency, createdAtMs: nowMs, ...expected }),
   };
 }
+
+const endReport = (link: Link, revokedAtMs: number, { nowMs }: Asker): RevokedLinkReport => ({
+  ...linkReport({ ...link, revokedAtMs }, nowMs),
+  revoked_at: isoTime(revokedAtMs),
+});
 
 /** The one of two places in the list of calls that is further back. */
 const older = (one: string | undefined, other: string | undefined): string | undefined =>

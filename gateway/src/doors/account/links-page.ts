@@ -1,5 +1,5 @@
 import { accountPage } from "../../config/addresses.ts";
-import type { LinkReport, SelfService } from "../../operation/self-service.ts";
+import type { LinkReport, RevokedLinkReport } from "../../operation/self-service.ts";
 import { counted } from "../pages/counted.ts";
 import { html, type Html } from "../pages/html.ts";
 import type { AccountPage } from "../people/account-layout.ts";
@@ -7,8 +7,6 @@ import type { KeyName } from "./key-names.ts";
 import { moment } from "./words.ts";
 
 export const linksPath = `${accountPage}/links`;
-
-type EndedLink = NonNullable<Awaited<ReturnType<SelfService["revokeLink"]>>>;
 
 /** Whoever links thousands of people has a program to look through them. */
 export const linksShownMax = 100;
@@ -21,7 +19,7 @@ interface Listed {
   readonly whose: string;
   readonly csrf: string;
   /** What the reader has just ended. */
-  readonly ended: EndedLink | undefined;
+  readonly ended: RevokedLinkReport | undefined;
 }
 
 export const linksPage = ({ ended, links, more, nameOf, whose, csrf }: Listed): AccountPage => ({
@@ -70,11 +68,14 @@ function entryOf(link: LinkReport, keyName: KeyName, csrf: string): Html {
 
 const nameOfAccount = ({ user, link_id: id }: LinkReport): string => (user ? `@${user.username}` : id);
 
-const atPlatform: Readonly<Record<EndedLink["platform"], string>> = {
+const atPlatform: Readonly<Record<NonNullable<RevokedLinkReport["platform"]>, string>> = {
   revoked: "The platform has been told, too.",
   not_offered: "The platform cannot be told; its owner can remove the application in the settings there.",
   not_reached: "The platform could not be told; its owner can remove the application in the settings there.",
 };
 
-const endWords = (ended: EndedLink): string =>
-  `The link to ${nameOfAccount(ended)} has ended. ${atPlatform[ended.platform]}`;
+function endWords(ended: RevokedLinkReport): string {
+  const words = `The link to ${nameOfAccount(ended)} has ended.`;
+  // Of one that had ended before, nothing is said of the platform.
+  return ended.platform ? `${words} ${atPlatform[ended.platform]}` : words;
+}
