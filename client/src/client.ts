@@ -49,7 +49,10 @@ export interface Client<Own extends OperationTable = Record<never, never>> {
   /** The account's receipts, newest first. */
   readonly receipts: (filter?: Filter, options?: Signal) => AsyncGenerator<Outputs["requests.get"]>;
   readonly receipt: (requestId: string, options?: Signal) => Promise<Outputs["requests.get"]>;
-  /** What became of a call, found by its idempotency key alone; undefined when it never began. */
+  /**
+   * What became of a billed call, found by its idempotency key alone; undefined when it never began, or was free: free ones
+   * have no receipt.
+   */
   readonly outcome: (
     idempotencyKey: string,
     options?: Signal,
