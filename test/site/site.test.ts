@@ -392,7 +392,7 @@ test("the settings that the quick start names for apps are those by which their 
 });
 
 test("a site under a path of its own links under that path, and shows the address of the API", async () => {
-  const addresses = completeAddresses("https://api.example", { siteUrl: "https://www.example/gate/" });
+  const addresses = completeAddresses("https://api.example", { siteUrl: "https://www.example/gate" });
   const behind = await openTestGateway({ parts: { addresses } });
   try {
     const page = await (await fetch(`${behind.url}/`)).text();

@@ -1,6 +1,6 @@
 import { isLoopback } from "../grants/redirect-policy.ts";
 
-/** The addresses under which callers, agents and readers know this gateway. */
+/** The addresses under which callers, agents and readers know this gateway. None ends with a slash. */
 export interface Addresses {
   readonly baseUrl: string;
   readonly mcpUrl: string;

@@ -141,6 +141,19 @@ describe.each(["TOLLGATE_BASE_URL", "TOLLGATE_SITE_URL", "TOLLGATE_MCP_URL"])("a
 });
 
 test.each(["TOLLGATE_SITE_URL", "TOLLGATE_MCP_URL"])(
+  "an address in %s never ends with a slash: what is appended to it begins with one",
+  (name) => {
+    for (const ending of ["", "/", "//"]) {
+      const { siteUrl, mcpUrl } = readSettings(
+        { [name]: `https://api.example.com/of/it${ending}` },
+        "/nowhere",
+      );
+      expect(siteUrl ?? mcpUrl).toBe("https://api.example.com/of/it");
+    }
+  },
+);
+
+test.each(["TOLLGATE_SITE_URL", "TOLLGATE_MCP_URL"])(
   "an address in %s has nothing behind its path",
   (name) => {
     for (const ending of ["?", "?a=b", "#", "#here"])

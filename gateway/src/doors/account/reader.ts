@@ -54,6 +54,6 @@ export async function openReader(
     requestId: newId(),
     idempotency: undefined,
   };
-  const siteUrl = addresses.siteUrl.replace(/\/+$/, "");
+  const { siteUrl } = addresses;
   return { asker, account, key, csrf, signedInAs, store, selfService, siteUrl };
 }

@@ -70,7 +70,7 @@ export const answerGrants = (asked: PageRequest, parts: PageParts): Promise<Resp
       });
       const account = await accounts.find(key.accountId);
       if (!account) throw new Error("A key names an account that is not there.");
-      const siteUrl = parts.addresses.siteUrl.replace(/\/+$/, "");
+      const { siteUrl } = parts.addresses;
       const reader = { asker: key, account, csrf, signedInAs, siteUrl };
       return accountResponse(grantsPage({ csrf, entries, whose }), reader);
     },

@@ -20,7 +20,7 @@ export function layout(page: Page, { link, assets, addresses }: Material): strin
 <meta name="color-scheme" content="light dark">
 <title>${page.path === "/" ? page.title : `${page.title} · Tollgate`}</title>
 <meta name="description" content="${page.description}">
-${page.path === undefined ? html`<meta name="robots" content="noindex" />` : html`<link rel="canonical" href="${addresses.siteUrl.replace(/\/+$/, "")}${page.path}" />`}
+${page.path === undefined ? html`<meta name="robots" content="noindex" />` : html`<link rel="canonical" href="${addresses.siteUrl}${page.path}" />`}
 ${twin === undefined ? html`` : html`<link rel="alternate" type="text/markdown" href="${twin}" title="This page as Markdown" />`}
 <link rel="icon" type="image/svg+xml" href="${link(assets.icon.path)}">
 <link rel="stylesheet" href="${link(assets.style.path)}">

@@ -43,14 +43,14 @@ export interface Page {
 const hasTwin = (path: string): boolean => !/^\/(api|openapi|assets|llms\.txt|mcp)/.test(path);
 
 export function createMaterial(offer: Offer, addresses: Addresses, assets: Assets): Material {
-  const siteUrl = addresses.siteUrl.replace(/\/+$/, "");
+  const { siteUrl, baseUrl } = addresses;
   const prefix = new URL(siteUrl).pathname.replace(/\/+$/, "");
   const isOwn = (path: string): boolean => path.startsWith("/");
   return {
     offer,
     addresses,
     assets,
-    apiApart: siteUrl === addresses.baseUrl.replace(/\/+$/, "") ? undefined : addresses.baseUrl,
+    apiApart: siteUrl === baseUrl ? undefined : baseUrl,
     link: (path) => (isOwn(path) ? prefix + path : path),
     twinLink: (path) => (isOwn(path) ? siteUrl + (hasTwin(path) ? twinOf(path) : path) : path),
   };
