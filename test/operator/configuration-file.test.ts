@@ -286,7 +286,10 @@ describe("the configuration", () => {
     ["sandbox: http://127.0.0.1:9100/?x=1", /sandbox: expected .* without \? or #/],
     ["names: { social_a: 'a/b' }", /names\.social_a: expected 1 to 40 letters/],
     ["a: [", /not valid YAML/],
-    ["s\0a\0n\0d\0b\0o\0x\0:\0 \0o\0n\0", /cannot be used:\n {2}not written in UTF-8; save it as that$/],
+    [
+      "models: &all\n  m: *all",
+      /cannot be used:\n {2}an alias \(\*name\) stands inside of what it stands for$/,
+    ],
     [
       "upstreams:\n  a: { protocol: openai, url: 'http://x', key: ${SOME_KEY} }",
       /not valid YAML: .*; look from line 2 on; between braces, .* stands in quotes, as in "\$\{NAME\}"$/,
@@ -319,6 +322,13 @@ describe("the configuration", () => {
       expect(String(error)).not.toContain("sk-us");
     });
   }
+
+  test("that was saved in UTF-16 is told to be saved as UTF-8", () => {
+    const saved = Buffer.from("sandbox: on\n", "utf16le").toString("utf8");
+    expect(() => parseConfig(saved, "tollgate.yaml", {})).toThrow(
+      new ConfigError("tollgate.yaml", ["not written in UTF-8; save it as that"]),
+    );
+  });
 
   test("may have sections in which everything is a comment", () => {
     const sections =

@@ -32,6 +32,13 @@ export function parseConfig(text: string, file: string, environment: Environment
 function readYaml(text: string, file: string): unknown {
   // In UTF-16, as some editors and shells write by themselves, every other byte of plain words is zero.
   if (text.includes("\0")) throw new ConfigError(file, ["not written in UTF-8; save it as that"]);
+  const written = parseYaml(text, file);
+  if (leadsInCircle(written))
+    throw new ConfigError(file, ["an alias (*name) stands inside of what it stands for"]);
+  return written;
+}
+
+function parseYaml(text: string, file: string): unknown {
   try {
     return Bun.YAML.parse(text) ?? {};
   } catch (error) {
@@ -39,6 +46,18 @@ function readYaml(text: string, file: string): unknown {
       `not valid YAML: ${messageOf(error)}${whereToLook(text)}${whatToQuote(text)}`,
     ]);
   }
+}
+
+/** Whoever looks at it member by member would come to no end, and a server that reads it again would answer nobody. */
+function leadsInCircle(value: unknown, above = new Set<object>(), seen = new WeakSet<object>()): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (above.has(value)) return true;
+  if (seen.has(value)) return false;
+  above.add(value);
+  const isCircle = Object.values(value).some((member) => leadsInCircle(member, above, seen));
+  above.delete(value);
+  seen.add(value);
+  return isCircle;
 }
 
 function whereToLook(text: string): string {
