@@ -11,6 +11,8 @@ import { upstream, type UpstreamConfig } from "./upstream-config.ts";
 
 /** Everything an operator can set in tollgate.yaml, parsed. Defaults stand beside the field they belong to. */
 export interface Config {
+  /** What it was read from, as whoever finds it wanting names it. */
+  readonly file: string;
   /** A file that is empty, or has comments and headings only: everything is as it ships. */
   readonly setsNothing: boolean;
   readonly names: Names;
@@ -115,7 +117,7 @@ export const configSchema = z
       })
       .nullish(),
   })
-  .transform((written): Config => ({
+  .transform((written): Omit<Config, "file"> => ({
     setsNothing: Object.values(written).every((section) => section === null || section === undefined),
     names: { ...defaultNames, ...written.names },
     upstreams: new Map(Object.entries(written.upstreams ?? {})),

@@ -25,8 +25,9 @@ export function parseConfig(text: string, file: string, environment: Environment
   if (problems.length > 0) throw new ConfigError(file, problems);
   const parsed = configSchema.safeParse(interpolated, { error: sayWhatFits });
   if (!parsed.success) throw new ConfigError(file, parsed.error.issues.map(describeIssue));
-  checkReferences(parsed.data, file);
-  return parsed.data;
+  const config: Config = { file, ...parsed.data };
+  checkReferences(config);
+  return config;
 }
 
 function readYaml(text: string, file: string): unknown {
@@ -104,7 +105,7 @@ function interpolate(
   );
 }
 
-function checkReferences(config: Config, file: string): void {
+function checkReferences(config: Config): void {
   const problems: string[] = [];
   const check = (place: string, via: readonly string[] | undefined): void => {
     for (const name of via ?? []) {
@@ -113,5 +114,5 @@ function checkReferences(config: Config, file: string): void {
   };
   for (const [name, model] of config.models) check(`models.${name}`, model.via);
   for (const [name, operation] of config.operations) check(`operations.${name}`, operation.via);
-  if (problems.length > 0) throw new ConfigError(file, problems);
+  if (problems.length > 0) throw new ConfigError(config.file, problems);
 }

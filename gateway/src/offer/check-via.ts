@@ -12,7 +12,7 @@ export function checkVia(catalogue: Catalogue, config: Config): void {
     ...modelProblems(catalogue, config),
     ...listProblems(catalogue, config),
   ];
-  if (problems.length > 0) throw new ConfigError("The configuration", problems);
+  if (problems.length > 0) throw new ConfigError(config.file, problems);
 }
 
 function operationProblems(catalogue: Catalogue, config: Config): string[] {

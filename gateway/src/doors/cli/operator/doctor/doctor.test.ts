@@ -245,7 +245,7 @@ models: { embedder: { via: [openai], price: { input: 1 } } }`;
     const shown = await doctorOn(yaml).run("doctor");
     expect(shown.exitCode).toBe(1);
     expect(shown.out).toEqual([
-      "The configuration cannot be used:",
+      "tollgate.yaml cannot be used:",
       '  operations.financial.metrics.snapshot.via: upstream "jina" (protocol jina) cannot serve it; protocols that can: financialdatasets',
     ]);
   });
