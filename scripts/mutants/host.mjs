@@ -322,6 +322,20 @@ export const mutants = [
     tests: ["test/callers/unread-answers.test.ts"],
   },
   {
+    name: "strangers who leave pages unread keep everybody else out",
+    file: "gateway/src/host/http/connections.ts",
+    find: "    if (ended.length === 0) ended = this.#longest(newcomer, ({ pageUnreadSeconds }) => pageUnreadSeconds);\n",
+    replace: "",
+    tests: ["gateway/src/host/listen.test.ts"],
+  },
+  {
+    name: "an answer that somebody paid for gives way to newcomers",
+    file: "gateway/src/host/http/http-connection.ts",
+    find: "this.#owner === undefined && this.#writer.isBehind",
+    replace: "this.#writer.isBehind",
+    tests: ["gateway/src/host/listen.test.ts"],
+  },
+  {
     name: "all pages that are not read count as one reader's, whosever they are",
     file: "gateway/src/host/http/http-connection.ts",
     find: 'closes: headers.get("connection") === "close", owner }',

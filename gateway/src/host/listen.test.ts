@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { until } from "../../../test/support/until.ts";
 import type { HttpRequest } from "../platform/http-request.ts";
 import type { PacedBody } from "../platform/paced-body.ts";
-import type { Reply } from "../platform/reply.ts";
+import type { Answered, Reply } from "../platform/reply.ts";
 import { createListen } from "./listen.ts";
 
 /** The listener counts in seconds. */
@@ -80,7 +80,7 @@ test.concurrent("where there is no room for more connections, those that have wa
 describe("where there is no room for more connections", () => {
   const connectionsMax = 8;
   const told: unknown[] = [];
-  const openFull = (answer: (request: HttpRequest) => Promise<Response>) =>
+  const openFull = (answer: (request: HttpRequest) => Promise<Answered>) =>
     createListen({ connectionsMax, onFull: (ended) => void told.push(ended) })({
       host: "127.0.0.1",
       port: 0,
@@ -118,6 +118,31 @@ describe("where there is no room for more connections", () => {
       for (let count = 0; count < connectionsMax; count++) expect(await newcomer(own.port)).toBe("here");
       working.resolve();
       await until(() => (worker?.received() ?? 0) > 0);
+    } finally {
+      await own.stop(true);
+    }
+  });
+
+  test("then those that do not read what anybody may have, and nobody with an answer of their own", async () => {
+    const own = openFull(async ({ target }) => {
+      if (target === "/here") return new Response("here");
+      const page = new Response(large.subarray(0, large.length / 4));
+      return target === "/own" ? { page, owner: "acc_ada" } : page;
+    });
+    const askAndNotRead = (path: string): ReturnType<typeof ask> => {
+      const asked = ask(path, own.port);
+      asked.socket.pause();
+      return asked;
+    };
+    try {
+      const owner = askAndNotRead("/own");
+      await until(() => own.openRequests() === 1);
+      const strangers = Array.from({ length: connectionsMax - 1 }, () => askAndNotRead("/page"));
+      await until(() => own.openRequests() === connectionsMax);
+      for (let count = 0; count < connectionsMax; count++) expect(await newcomer(own.port)).toBe("here");
+      owner.socket.resume();
+      await until(() => owner.received() > large.length / 4);
+      for (const { socket } of strangers) socket.destroy();
     } finally {
       await own.stop(true);
     }

@@ -105,12 +105,14 @@ export class Connections implements ConnectionHost {
 
   /**
    * Ends the connections that have waited longest, several at once because finding them means looking at all: first those
-   * without a request, then those whose calls wait for their bodies; if there are none of either, the newcomer.
+   * without a request, then those whose calls wait for their bodies, then those that do not read an answer that is nobody's,
+   * which anybody may have again for nothing; if there are none of these, the newcomer.
    */
   #makeRoom(newcomer: HttpConnection): void {
     const { waiting, newcomers, unread } = this.#endedForRoom;
     let ended = this.#longest(newcomer, ({ idleSeconds }) => idleSeconds);
     if (ended.length === 0) ended = this.#longest(newcomer, ({ bodyAwaitedSeconds }) => bodyAwaitedSeconds);
+    if (ended.length === 0) ended = this.#longest(newcomer, ({ pageUnreadSeconds }) => pageUnreadSeconds);
     for (const connection of ended) connection.letGo();
     if (ended.length === 0) newcomer.letGo();
     this.#endedForRoom =

@@ -94,6 +94,11 @@ export class HttpConnection implements Peer, Reader, Unread {
     return this.#writer.behindSeconds;
   }
 
+  /** For how long it has left an answer unread that is nobody's; undefined where there is none. */
+  get pageUnreadSeconds(): number | undefined {
+    return this.#owner === undefined && this.#writer.isBehind ? this.keptSeconds : undefined;
+  }
+
   /** Whose answer was sent last. */
   get owner(): string | undefined {
     return this.#owner;
