@@ -393,6 +393,14 @@ export const mutants = [
     only: "money goes on before its callers give up",
   },
   {
+    name: "nodes: an end waits for a commit that died quietly as long as a statement may take",
+    file: `${postgres}/server/database.ts`,
+    find: "          leaveSilentCommit(beganMs);\n",
+    replace: "          void [leaveSilentCommit, beganMs];\n",
+    tests: deadNodes,
+    only: "an end whose commit was under way then is written again",
+  },
+  {
     name: "nodes: who writes waits for a server that has stopped as long as a statement may take",
     file: `${postgres}/server/database.ts`,
     find: "insist((deadlineMs) => transact(work, {}, { deadlineMs }), patienceOfCallersMs, mayPassOf(options)),",

@@ -330,6 +330,28 @@ test("money goes on before its callers give up when its connection was forgotten
     await far.settle(held, { units: 1 });
   }));
 
+test("an end whose commit was under way then is written again as soon as the node is seen to live, and once", () => {
+  const deadAfterMs = 4_000;
+  return withCable(async ({ cable, far, near, caller, url }) => {
+    const running = await far.held(caller);
+    await inDatabase(url, async (sql) => {
+      await sql.unsafe(`CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$
+                        BEGIN PERFORM pg_sleep(0.5); RETURN NULL; END $$`);
+      await sql.unsafe(`CREATE CONSTRAINT TRIGGER slowly AFTER UPDATE ON call DEFERRABLE INITIALLY DEFERRED
+                        FOR EACH ROW WHEN (new.settled_at_ms IS NOT NULL) EXECUTE FUNCTION slowly()`);
+    });
+    const beganMs = performance.now();
+    const ending = far.settle(running, { units: 10 });
+    const committing = "pg_stat_activity WHERE query = 'COMMIT' AND state = 'active'";
+    await waitUntil(async () => (await countRows(url, committing)) === 1, 2_000);
+    cable.forget();
+    expect(await ending).toMatchObject({ state: "settled", chargedMicros: 10n });
+    // A statement has ten seconds.
+    expect(performance.now() - beganMs).toBeLessThan(7_000);
+    expect(await near.balance(caller)).toEqual({ posted: 999_990n, held: 0n });
+  }, deadAfterMs);
+});
+
 /** A node at the end of a cable, and one that nothing happens to. */
 async function withCable(
   run: (parts: {

@@ -89,6 +89,8 @@ export interface Write {
 const beatStatementMs = 1_000;
 /** Beginning waits for no lock and no disk, whatever comes behind it: a server that is there answers at once. */
 const beginMs = 1_000;
+/** What a decision writes waits for no lock as long as that: it has locked what others write, too. */
+const silentCommitMs = 2_000;
 /** A file sorts millions of rows before it gives the first of them. */
 const longPauseMs = 60 * 60_000;
 /** An audit looks at every row. */
@@ -136,6 +138,16 @@ export function openDatabase(options: ConnectionOptions): Database {
     connection`DISCARD PLANS`.execute().catch(() => {});
   };
 
+  let committing: { readonly connection: ReservedSQL; readonly sinceMs: number } | undefined;
+  /**
+   * While a sign of life that began later is on disk already, a commit that says nothing is on a connection that has died
+   * quietly. Should it only be slow, nothing is lost: it is in doubt then, and the same is given again by its id.
+   */
+  const leaveSilentCommit = (beatBeganMs: number): void => {
+    if (!committing || beatBeganMs - committing.sinceMs < silentCommitMs) return;
+    committing.connection.close({ timeout: 0 }).catch(() => {});
+  };
+
   const decide = <Result>(look: (query: Query) => Promise<Decision<Result>>): Promise<Result> =>
     connections.with(
       async (query, connection) => {
@@ -153,7 +165,8 @@ export function openDatabase(options: ConnectionOptions): Database {
         }
         if (decision.writes.length === 0) await query("ROLLBACK");
         else {
-          await writeAndCommit(query, connection, decision.writes);
+          committing = { connection, sinceMs: monotonicMs() };
+          await writeAndCommit(query, connection, decision.writes).finally(() => (committing = undefined));
           lastWrites.succeeded("decision");
         }
         return decision.result;
@@ -202,7 +215,12 @@ export function openDatabase(options: ConnectionOptions): Database {
     decide: (look) => insist(() => decide(look), 0).catch(rememberFailed("decision")),
     beat: async (work) => {
       const beaten = await insist(
-        () => transact(work, {}, { purpose: "beating", timeoutMs: beatStatementMs }),
+        async () => {
+          const beganMs = monotonicMs();
+          const result = await transact(work, {}, { purpose: "beating", timeoutMs: beatStatementMs });
+          leaveSilentCommit(beganMs);
+          return result;
+        },
         patienceOfCallersMs,
         isPassingOrInDoubt,
       ).catch(rememberFailed("beat"));
