@@ -2,6 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { NewQuotaApplication } from "../../../ledger/quota-applications.ts";
 import { applicationOf } from "../../../ledger/conformance/test-application.ts";
 import { openSqliteStore } from "../../../stores/sqlite/sqlite-store.ts";
 import { createTerminal } from "../test-terminal.ts";
@@ -11,13 +12,15 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const openStore = async () => openSqliteStore({ path: join(folder, "tollgate.db") });
 const terminal = createTerminal({ openStore });
 
-async function fileApplication(): Promise<{ id: string; accountId: string }> {
+async function fileApplication(
+  asked: Partial<NewQuotaApplication> = {},
+): Promise<{ id: string; accountId: string }> {
   const { account_id: accountId } = await terminal.json("account", "create", "--name", "Ada");
   const { key_id: keyId } = await terminal.json("key", "issue", "--account", String(accountId));
   const store = await openStore();
   const id = Bun.randomUUIDv7();
   const caller = { accountId: String(accountId), keyId: String(keyId) };
-  await store.quotas.file(applicationOf(caller, id, { createdAtMs: terminal.nowMs() }));
+  await store.quotas.file(applicationOf(caller, id, { createdAtMs: terminal.nowMs(), ...asked }));
   await store.close();
   return { id, accountId: String(accountId) };
 }
@@ -32,6 +35,30 @@ test("an approval grants Growth when nothing else is said, and is listed as deci
   expect(await terminal.json("account", "show", accountId)).toMatchObject({ tier: "growth" });
   const open = await terminal.json("quota", "list", "--state", "open");
   expect(JSON.stringify(open)).not.toContain(id);
+});
+
+test("a decision says what was asked for and what the account has now, which may be less", async () => {
+  const models = ["gpt-4o", "o3\u001b[2J"];
+  const { id, accountId } = await fileApplication({
+    models,
+    endpoints: ["/v1/rerank"],
+    useCase: "\u202esearch",
+  });
+  const line = (await terminal.run("quota", "list", "--state", "open")).out.find((one) => one.includes(id));
+  expect(line).toContain("  gpt-4o, o3 [2J, /v1/rerank   search");
+  const { out } = await terminal.run("quota", "approve", id);
+  expect(out.slice(1)).toEqual([
+    `account         ${accountId}`,
+    "state           approved",
+    "asked for       5000 requests and 6000000 tokens per minute",
+    "tier            growth",
+    "granted limits  none",
+  ]);
+  const again = await fileApplication();
+  expect(await terminal.json("quota", "approve", again.id, "--rpm", "5000")).toMatchObject({
+    tier: "free",
+    granted_limits: { rpm: 5_000 },
+  });
 });
 
 test("an approval with figures leaves the tier and grants them", async () => {

@@ -1,9 +1,12 @@
 import type { QuotaApplication, QuotaGrant } from "../../../ledger/quota-applications.ts";
+import type { Store } from "../../../store/store.ts";
 import { isoTime } from "../../../platform/clock.ts";
 import { CommandFailed, defineCommand, optional, WrongUsage, type Answer } from "../command.ts";
 import { fieldLines, isoTimeOrNull, table } from "../output.ts";
 import { limitFlags, readLimits, readTier } from "../values.ts";
 import { withStore } from "../with-store.ts";
+import { grantedText } from "./account/account.ts";
+import { shortPatternsText } from "./key/key-allowed.ts";
 
 export const quotaList = defineCommand({
   words: ["quota", "list"],
@@ -18,9 +21,10 @@ export const quotaList = defineCommand({
       application.state,
       String(application.expectedRpm),
       String(application.expectedTpm),
-      application.useCase.replaceAll(/\p{Cc}/gu, " ").slice(0, 60),
+      shortPatternsText(wantedFor(application)),
+      printable(application.useCase).slice(0, 60),
     ]);
-    const head = ["APPLICATION", "ACCOUNT", "STATE", "RPM", "TPM", "USE CASE"];
+    const head = ["APPLICATION", "ACCOUNT", "STATE", "RPM", "TPM", "FOR", "USE CASE"];
     return {
       lines: table(head, rows, "There are no applications."),
       json: { applications: applications.map(applicationJson) },
@@ -44,8 +48,9 @@ export const quotaApprove = defineCommand({
     const limits = readLimits(flags);
     const tier = flags.tier ?? (Object.keys(limits).length === 0 ? "growth" : undefined);
     const grant: QuotaGrant = { limits, ...(tier === undefined ? {} : { tier: readTier("tier", tier) }) };
-    const approve = withStore(parts, (store) => store.quotas.approve(operand, grant, parts.clock.wallMs()));
-    return applicationAnswer(operand, await approve);
+    return withStore(parts, async (store) =>
+      decided(operand, await store.quotas.approve(operand, grant, parts.clock.wallMs()), store),
+    );
   },
 });
 
@@ -54,10 +59,9 @@ export const quotaDeny = defineCommand({
   operand: "ID",
   summary: "denies an application",
   flags: {},
-  run: async ({ operand }, parts) =>
-    applicationAnswer(
-      operand,
-      await withStore(parts, (store) => store.quotas.deny(operand, parts.clock.wallMs())),
+  run: ({ operand }, parts) =>
+    withStore(parts, async (store) =>
+      decided(operand, await store.quotas.deny(operand, parts.clock.wallMs()), store),
     ),
 });
 
@@ -67,18 +71,36 @@ function readState(written: string | undefined): QuotaApplication["state"] | und
   throw new WrongUsage("--state takes one of open, approved, denied.");
 }
 
-function applicationAnswer(id: string, application: QuotaApplication | undefined): Answer {
+/** An approval may grant less than was asked for, so what the account has now stands below it. */
+async function decided(
+  id: string,
+  application: QuotaApplication | undefined,
+  store: Pick<Store, "accounts">,
+): Promise<Answer> {
   if (!application) throw new CommandFailed(`There is no open application ${id}.`);
+  const account = await store.accounts.find(application.accountId);
+  if (!account) throw new Error("An application names an account that is not there.");
+  const { expectedRpm, expectedTpm } = application;
   return {
     lines: fieldLines({
       application: application.id,
       account: application.accountId,
       state: application.state,
+      "asked for": `${expectedRpm} requests and ${expectedTpm} tokens per minute`,
+      tier: account.tier,
+      "granted limits": grantedText(account),
     }),
-    json: applicationJson(application),
+    json: { ...applicationJson(application), tier: account.tier, granted_limits: account.grantedLimits },
     exitCode: 0,
   };
 }
+
+/** What the applicant means to call, in their own words. */
+const wantedFor = ({ models, endpoints }: QuotaApplication): readonly string[] =>
+  [...models, ...endpoints].map(printable);
+
+/** A stranger's words must not write to the terminal, nor turn the line around. */
+const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, " ");
 
 const applicationJson = (application: QuotaApplication) => ({
   application_id: application.id,

@@ -149,7 +149,7 @@ export const accountAnswer = (account: Account): Answer => ({
 });
 
 /** Only what was granted: the tiers' own figures are in the server's configuration, which a command may not have. */
-function grantedText({ grantedLimits: { rpm, tpm, concurrency } }: Account): string {
+export function grantedText({ grantedLimits: { rpm, tpm, concurrency } }: Account): string {
   const figures = [
     ...(rpm === undefined ? [] : [`${rpm} requests per minute`]),
     ...(tpm === undefined ? [] : [`${tpm} tokens per minute`]),
