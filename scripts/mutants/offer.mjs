@@ -105,6 +105,22 @@ export const mutants = [
     tests: ["test/contract/contracts.test.ts"],
   },
   {
+    name: "a contract that was not kept at first is never kept",
+    file: "gateway/src/contract/contract-shelf.ts",
+    find: "    unkept.add(contract);\n",
+    replace: "",
+    tests: ["test/contract/contracts.test.ts"],
+    only: "is kept when it is asked for again",
+  },
+  {
+    name: "sales data that could not be kept is called unverified",
+    file: "gateway/src/contract/sales-shelf.ts",
+    find: 'log.warn("the sales data could not be kept for later", describeError(error));',
+    replace:
+      'log.warn("the sales data could not be kept for later", describeError(error));\n      throw error;',
+    tests: ["test/site/sales-data.test.ts"],
+  },
+  {
     name: "a model goes to an upstream that says it has not got it",
     file: "gateway/src/offer/serving-upstreams.ts",
     find: "  upstream.models?.has(id) ??\n",
