@@ -213,6 +213,21 @@ test("the limits of a tier are its own, and Enterprise's are by agreement until 
   }
 });
 
+test("what programs may read without a key costs no more than a page of the site, because it is made once", async () => {
+  const leastMs = async (path: string): Promise<number> => {
+    const tries: number[] = [];
+    for (let round = 0; round < 8; round++) {
+      const startedMs = performance.now();
+      for (let n = 0; n < 10; n++) expect((await words(path)).length).toBeGreaterThan(0);
+      tries.push(performance.now() - startedMs);
+    }
+    return Math.min(...tries);
+  };
+  const page = await leastMs("/prices");
+  for (const path of ["/api/sales-api-data", "/openapi/account.json", "/api/contracts/version"])
+    expect((await leastMs(path)) / page, path).toBeLessThan(4);
+});
+
 test("the price list says how an account comes to a higher tier, to people and to agents", async () => {
   const rule =
     "An account usually begins as Free. Its first payment makes it Starter, and 500 USD paid in all Growth. " +

@@ -24,7 +24,10 @@ interface Parts {
 /** `unknown` is a hash nobody was ever told here; `unavailable` is one whose bytes cannot be vouched for now. */
 type Loaded = Contract | "unknown" | "unavailable";
 
-/** The contracts that can be fetched: today's and, by their hashes, those of earlier days. Bytes that leave were compared with their hash. */
+/**
+ * The contracts that can be fetched: today's and, by their hashes, those of earlier days. Bytes that were kept are compared
+ * with their hash before they leave; today's had it taken of them when they were made, and have been in memory since.
+ */
 export interface ContractShelf {
   /** Today's contract. It is made, and kept for later days, when it is first asked for. */
   readonly current: () => Promise<Contract | undefined>;
@@ -89,7 +92,7 @@ export function createContractShelf({ offer, addresses, book, wallMs, log }: Par
     const contract = await published.contract;
     if (contract && unkept.delete(contract))
       keep(contract).catch((error: unknown) => noteUnkept(contract, error));
-    return verified(contract);
+    return contract;
   };
 
   return {
@@ -97,7 +100,7 @@ export function createContractShelf({ offer, addresses, book, wallMs, log }: Par
     account: () => {
       const of = offer();
       if (account?.of !== of) account = { of, contract: make(of, createAccountContract) };
-      return verified(account.contract);
+      return account.contract;
     },
     load: async (contentHash) => {
       const today = await current();
@@ -107,9 +110,9 @@ export function createContractShelf({ offer, addresses, book, wallMs, log }: Par
         // Without today's contract nobody can say that this is not its hash.
         if (!kept) return today ? "unknown" : "unavailable";
         const { revision: docsRevision, bytes } = kept;
-        const contract = verified({ contentHash, docsRevision, bytes });
-        if (!contract) log.error("a kept contract does not match its hash", { content_hash: contentHash });
-        return contract ?? "unavailable";
+        if (sha256(bytes) === contentHash) return { contentHash, docsRevision, bytes };
+        log.error("a kept contract does not match its hash", { content_hash: contentHash });
+        return "unavailable";
       } catch (error) {
         log.error("a kept contract could not be read", describeError(error));
         return "unavailable";
@@ -126,6 +129,3 @@ export function createContractShelf({ offer, addresses, book, wallMs, log }: Par
 }
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
-
-const verified = (contract: Contract | undefined): Contract | undefined =>
-  contract && sha256(contract.bytes) === contract.contentHash ? contract : undefined;

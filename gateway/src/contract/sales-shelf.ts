@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { SalesConfig } from "../config/config.ts";
 import type { Offer } from "../offer/offer.ts";
 import { describeError, type Log } from "../platform/log.ts";
+import { onceFor } from "../platform/once-for.ts";
 import { sha256 } from "./create-contract.ts";
 import type { Publication, PublicationBook } from "./publications.ts";
 import { salesItems } from "./sales-items.ts";
@@ -56,6 +57,7 @@ interface Snapshot {
 
 export function createSalesShelf(parts: Parts): SalesShelf {
   const { source, book, download, wallMs, refreshMs, log } = parts;
+  const itemsOf = onceFor(salesItems);
   let snapshot: Snapshot | undefined;
   let seen = false;
   let wanted = false;
@@ -139,7 +141,7 @@ export function createSalesShelf(parts: Parts): SalesShelf {
     read: () => {
       const { offer, boundAtMs, sales: configured } = source();
       if (!configured) {
-        return { freshness: "fresh", observedAtMs: boundAtMs, source: "catalogue", items: salesItems(offer) };
+        return { freshness: "fresh", observedAtMs: boundAtMs, source: "catalogue", items: itemsOf(offer) };
       }
       if (!snapshot) return undefined;
       const { observedAtMs, url, items } = snapshot;

@@ -10,6 +10,7 @@ import { bearerChallenge } from "../../grants/challenge.ts";
 import type { AnswerVisit } from "../../platform/door.ts";
 import { isJsonObject } from "../../platform/json.ts";
 import { describeError } from "../../platform/log.ts";
+import { onceFor } from "../../platform/once-for.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { tellRequestsLimit } from "../wire/limit-headers.ts";
 import { letsRestPass, type BodyReader } from "../wire/read-body.ts";
@@ -20,7 +21,6 @@ import { protocolError } from "./protocol-error.ts";
 import { createRequestStates } from "./approval/request-state.ts";
 import { createWaitingRoom } from "./approval/waiting-room.ts";
 import { createSearchIndex } from "./search/search-index.ts";
-import { rememberIndex } from "./tools/search-tool.ts";
 import type { SessionRecords } from "./sessions/session-records.ts";
 import { createSessions } from "./sessions/sessions.ts";
 import { createToolServer } from "./tools/tool-server.ts";
@@ -49,7 +49,7 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
   const toolParts: ToolParts = {
     ...parts,
     states: createRequestStates(parts.stateKey),
-    index: rememberIndex(createSearchIndex),
+    index: onceFor(createSearchIndex),
     memory: createAnswerMemory(gate.clock.monotonicMs),
     waiting: createWaitingRoom(),
   };

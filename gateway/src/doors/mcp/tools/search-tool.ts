@@ -1,7 +1,7 @@
 import type { Credential } from "../../../keys/keys.ts";
 import { mayUse } from "../../../offer/may-use.ts";
 import { capMicrosFromNumber } from "../../../platform/money.ts";
-import type { Offer, OfferedOperation } from "../../../offer/offer.ts";
+import type { OfferedOperation } from "../../../offer/offer.ts";
 import { changesFreely } from "../../../operation/operation.ts";
 import { beginsTask, linkScopes } from "./operation-facts.ts";
 import { estimateOf, pricingOf } from "./pricing.ts";
@@ -62,16 +62,4 @@ const writeCursor = (start: number): string => Buffer.from(`from ${start}`).toSt
 function readCursor(cursor: string): number | undefined {
   const [, start] = /^from (\d{1,6})$/.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
   return start === undefined ? undefined : Number(start);
-}
-
-/** The index of an offer, made when it is first asked for and kept as long as the offer. */
-export function rememberIndex(create: (offer: Offer) => SearchIndex): (offer: Offer) => SearchIndex {
-  const indexes = new WeakMap<Offer, SearchIndex>();
-  return (offer) => {
-    const known = indexes.get(offer);
-    if (known) return known;
-    const index = create(offer);
-    indexes.set(offer, index);
-    return index;
-  };
 }
