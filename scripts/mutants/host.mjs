@@ -30,7 +30,7 @@ export const mutants = [
   {
     name: "requests that come together are answered as they get ready",
     file: "gateway/src/host/http/http-connection.ts",
-    find: 'if (this.#phase === "waiting") this.#readHead(piece.length);',
+    find: 'if (this.#phase === "waiting" && !this.#letsOthersIn) this.#readHead(piece.length);',
     replace: "if (!this.#stream) this.#readHead(piece.length);",
     tests: ["gateway/src/host/http/http-connection-requests.test.ts"],
   },
@@ -320,6 +320,20 @@ export const mutants = [
     find: "({ owner }) => owner",
     replace: "() => undefined",
     tests: ["test/callers/unread-answers.test.ts"],
+  },
+  {
+    name: "what comes while others have their turn hides the request before it",
+    file: "gateway/src/host/http/http-connection.ts",
+    find: " && !this.#letsOthersIn) this.#readHead(piece.length);",
+    replace: ") this.#readHead(piece.length);",
+    tests: ["gateway/src/host/http/http-connection-requests.test.ts"],
+  },
+  {
+    name: "a thousand requests that come together are answered before anybody else is looked at",
+    file: "gateway/src/host/http/http-connection.ts",
+    find: "setImmediate(() => this.#readAhead());",
+    replace: "this.#readAhead();",
+    tests: ["gateway/src/host/listen.test.ts"],
   },
   {
     name: "strangers who leave pages unread keep everybody else out",

@@ -225,6 +225,34 @@ for (const path of ["/large", "/paced"]) {
   });
 }
 
+test("a connection that asks for much at once lets others have their turn in between", async () => {
+  const asked: string[] = [];
+  let other: Promise<unknown> | undefined;
+  const own = createListen()({
+    host: "127.0.0.1",
+    port: 0,
+    answer: async ({ target }) => {
+      asked.push(target);
+      other ??= fetch(`http://127.0.0.1:${own.port}/other`);
+      return { status: 200, headerLines: "", body: "here", closes: false };
+    },
+  });
+  try {
+    const count = 1_000;
+    const greedy = connect(own.port, "127.0.0.1");
+    let received = "";
+    greedy.on("data", (piece) => (received += piece.toString()));
+    greedy.write("GET /greedy HTTP/1.1\r\nHost: x\r\n\r\n".repeat(count));
+    await until(() => received.split("HTTP/1.1 200").length === count + 1);
+    await other;
+    expect(asked).toHaveLength(count + 1);
+    expect(asked.indexOf("/other")).toBeLessThan(count / 2);
+    greedy.destroy();
+  } finally {
+    await own.stop(true);
+  }
+});
+
 test("a port that is taken is named, and what to do about it", () => {
   const listenThere = (): unknown =>
     createListen()({ host: "127.0.0.1", port: server.port, answer: async () => new Response() });

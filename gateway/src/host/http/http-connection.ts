@@ -53,6 +53,8 @@ export class HttpConnection implements Peer, Reader, Unread {
 
   /** Bytes that came and belong to no request yet. */
   #ahead: Buffer | undefined;
+  /** They are looked at when others have had their turn. */
+  #letsOthersIn = false;
   #isPaused = false;
 
   #request: ArrivedRequest | undefined;
@@ -124,7 +126,7 @@ export class HttpConnection implements Peer, Reader, Unread {
       return;
     }
     this.#ahead = this.#ahead ? Buffer.concat([this.#ahead, piece]) : piece;
-    if (this.#phase === "waiting") this.#readHead(piece.length);
+    if (this.#phase === "waiting" && !this.#letsOthersIn) this.#readHead(piece.length);
     else if (this.#ahead.length > aheadBytesMax) this.#pause();
   }
 
@@ -388,7 +390,15 @@ export class HttpConnection implements Peer, Reader, Unread {
     this.#phase = "waiting";
     this.#quietSeconds = 0;
     this.#resume();
-    if (this.#ahead) this.#readHead(this.#ahead.length);
+    if (!this.#ahead) return;
+    // Else of a thousand requests that come together, each would be answered within the one before, and nobody else meanwhile.
+    this.#letsOthersIn = true;
+    setImmediate(() => this.#readAhead());
+  }
+
+  #readAhead(): void {
+    this.#letsOthersIn = false;
+    if (this.#phase === "waiting" && this.#ahead) this.#readHead(this.#ahead.length);
   }
 
   /** What follows cannot be understood either. */
