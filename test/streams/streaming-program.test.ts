@@ -119,7 +119,8 @@ describe.skipIf(testStore !== "sqlite")("the program itself", () => {
     await leaveMany(Math.min(1_000, leftStreams));
     const residentBefore = program.residentBytes();
     await leaveMany(leftStreams);
-    expect(program.residentBytes() - residentBefore).toBeLessThan(24 * 1024 * 1024);
+    // What the last of them left is let go a moment later.
+    await until(() => program.residentBytes() - residentBefore < 24 * 1024 * 1024, 5_000);
     await until(() => vendors.doubles.openai.connections().open < 50, 5_000);
   });
 
