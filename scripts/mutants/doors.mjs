@@ -2,7 +2,7 @@ export const mutants = [
   {
     name: "whoever takes a file of many calls keeps everybody waiting until it is done",
     file: "gateway/src/doors/account/download-calls.ts",
-    find: "    await othersServed();\n",
+    find: "    await nextTurn();\n",
     replace: "",
     tests: ["test/account/account-files.test.ts"],
   },

@@ -82,6 +82,19 @@ export const modernMessage = (
     },
   });
 
+/** How a client of an older revision begins, with what it says of itself. */
+export const introduction = (capabilities: object, clientInfo: object): string =>
+  JSON.stringify({
+    jsonrpc: "2.0",
+    id: 0,
+    method: "initialize",
+    params: {
+      protocolVersion: "2025-11-25",
+      capabilities,
+      clientInfo: { name: "test", version: "1", ...clientInfo },
+    },
+  });
+
 export const modernHeaders = (
   key: string | undefined,
   method: string,

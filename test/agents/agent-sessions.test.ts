@@ -4,7 +4,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { heapStats } from "bun:jsc";
 import type { AgentServer } from "../../gateway/src/doors/mcp/mcp-door.ts";
 import { useAgentAccount } from "./agent-account.ts";
-import { openOldClient, send, type OldClient, type Rpc } from "./agent-client.ts";
+import { introduction, openOldClient, send, type OldClient, type Rpc } from "./agent-client.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 import { snapshotOrder } from "./agent-purchases.ts";
@@ -95,16 +95,7 @@ describe("sessions of the older revisions", () => {
           "content-type": "application/json",
           accept: "application/json, text/event-stream",
         },
-        body: JSON.stringify({
-          jsonrpc: "2.0",
-          id: 0,
-          method: "initialize",
-          params: {
-            protocolVersion: "2025-11-25",
-            capabilities,
-            clientInfo: { name: "test", version: "1", ...info },
-          },
-        }),
+        body: introduction(capabilities, info),
       });
 
     test("more than 16 KB of it opens none", async () => {

@@ -2,7 +2,7 @@
 // vendor's words takes time that grows with its length, and no faster. Quotes do all of that, and cost nothing.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { modernHeaders, modernMessage } from "../agents/agent-client.ts";
+import { introduction, modernHeaders, modernMessage } from "../agents/agent-client.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 let gateway: TestGateway;
@@ -56,18 +56,6 @@ function headersFor(method: string): Record<string, string> {
   const { "mcp-protocol-version": version = "", ...headers } = modernHeaders(account.key, method);
   return method === "initialize" ? headers : { ...headers, "mcp-protocol-version": version };
 }
-
-const introduction = (capabilities: object, clientInfo: object): string =>
-  JSON.stringify({
-    jsonrpc: "2.0",
-    id: 0,
-    method: "initialize",
-    params: {
-      protocolVersion: "2025-11-25",
-      capabilities,
-      clientInfo: { name: "test", version: "1", ...clientInfo },
-    },
-  });
 
 const openai: Readonly<Record<string, Hostile>> = {
   "colons behind a long string, which is no JSON": {

@@ -1,6 +1,7 @@
 import type { Addresses } from "../config/addresses.ts";
 import type { Offer } from "../offer/offer.ts";
 import { describeError, type Log } from "../platform/log.ts";
+import { nextTurn } from "../platform/next-turn.ts";
 import { refuse } from "../platform/refusals.ts";
 import {
   createAccountContract,
@@ -127,5 +128,3 @@ export function createContractShelf({ offer, addresses, book, wallMs, log }: Par
     },
   };
 }
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));

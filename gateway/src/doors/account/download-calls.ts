@@ -4,6 +4,7 @@ import { seenBy } from "../../keys/seen-by.ts";
 import type { Receipt } from "../../ledger/receipt.ts";
 import { csvOf } from "../../platform/csv.ts";
 import { usdFromMicros } from "../../platform/money.ts";
+import { nextTurn } from "../../platform/next-turn.ts";
 import { dayOf, secondsPerDay } from "../../platform/utc-day.ts";
 import { tokenTotals } from "../../prices/quantities.ts";
 import { reportDaysMax, type UsageWindow } from "../../usage/usage-report.ts";
@@ -98,7 +99,8 @@ async function writeEnded(
     lines.push(linesOf(ended, names));
     if (next === null) break;
     before = next;
-    await othersServed();
+    // SQLite answers at once, so nobody else would have a turn before the file is done.
+    await nextTurn();
   }
   return lines;
 }
@@ -107,9 +109,6 @@ function linesOf(calls: readonly Receipt[], names: ReadonlyMap<string, string>):
   const nameOf = (keyId: string): string => names.get(keyId) ?? keyId;
   return csvOf(calls.map((call) => Object.values(columns).map((cell) => cell(call, nameOf))));
 }
-
-/** SQLite answers at once, so nobody else would have a turn before the file is done. */
-const othersServed = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 type Cell = (call: Receipt, nameOf: (keyId: string) => string) => string;
 

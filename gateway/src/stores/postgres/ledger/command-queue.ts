@@ -1,6 +1,7 @@
 import type { HoldRequest, HoldResult, Release, Resolved, Settlement } from "../../../ledger/ledger.ts";
 import { InDoubt, StoreBusy } from "../../../ledger/store-errors.ts";
 import type { Quantities } from "../../../prices/quantities.ts";
+import { nextTurn } from "../../../platform/next-turn.ts";
 import type { TransitMap } from "../../../platform/transit-map.ts";
 import { endingPatienceMs, patienceOfCallersMs } from "../../patience.ts";
 import { createCallNotes } from "./call-notes.ts";
@@ -76,7 +77,7 @@ export function createCommandQueue(parts: QueueParts): CommandQueue {
 
   const writeAll = async (): Promise<void> => {
     // Whatever this turn brings goes together.
-    await new Promise<void>((resolve) => void setImmediate(resolve));
+    await nextTurn();
     const impatience = setInterval(giveUpLate, lateEveryMs);
     try {
       while (line.waiting() > 0 || line.postponed() > 0 || notes.areDue()) {
