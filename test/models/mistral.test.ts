@@ -1,24 +1,12 @@
 // Mistral's models take less than OpenAI's, whose dialect they speak: what callers of the other dialects say is told so that they take it.
 
 import { afterAll, expect, test } from "bun:test";
-import { openOpenAiDouble } from "../doubles/openai.ts";
 import { last } from "../doubles/vendor-double.ts";
-import { openTestGateway } from "../support/test-gateway.ts";
+import { openOnlyModel } from "./only-model.ts";
 
-const key = "an-operator-key-of-tests";
 const model = "devstral-medium";
-const vendor = await openOpenAiDouble({ key, models: [model] });
-const gateway = await openTestGateway({
-  config: `
-sandbox: off
-upstreams: { vendor: { protocol: openai, url: "${vendor.url}", key: ${key} } }
-models: { ${model}: { price: { input: 1, output: 2 }, max_output_tokens: 100 } }
-`,
-});
-afterAll(async () => {
-  await gateway.close();
-  await vendor.close();
-});
+const { vendor, gateway, close } = await openOnlyModel(model);
+afterAll(close);
 
 /** The messages that the vendor reads of what a caller posts. */
 async function heardOf(path: string, body: object): Promise<readonly Record<string, unknown>[]> {

@@ -1,23 +1,13 @@
 // OpenAI's thinking models refuse what other vendors answer: a limit that is used up before the first word.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { openOpenAiDouble } from "../doubles/openai.ts";
-import { openTestGateway } from "../support/test-gateway.ts";
+import { openOnlyModel } from "./only-model.ts";
 
-const key = "an-operator-key-of-tests";
 const model = "gpt-5.2";
-const vendor = await openOpenAiDouble({ key, models: [model] });
-const gateway = await openTestGateway({
-  config: `
-sandbox: off
-upstreams: { vendor: { protocol: openai, url: "${vendor.url}", key: ${key} } }
-models: { ${model}: { price: { input: 1, output: 2 }, max_output_tokens: 100 } }
-`,
-});
+const { vendor, gateway, close } = await openOnlyModel(model);
 afterAll(async () => {
   expect(await gateway.audit()).toEqual([]);
-  await gateway.close();
-  await vendor.close();
+  await close();
 });
 
 const refusal = {
