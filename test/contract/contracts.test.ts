@@ -199,6 +199,10 @@ test("an earlier contract is served after a reload and after a restart, byte for
   // The headers say what was served, not what is current.
   expect(earlier.headers.get("x-tollgate-contract-hash")).toBe(before.contentHash);
   expect(earlier.headers.get("x-tollgate-docs-revision")).toBe(before.docsRevision);
+  const nothing = await get(restarted, source(before.contentHash, "operation_id=no.such"));
+  expect(nothing.status).toBe(404);
+  expect(nothing.headers.get("x-tollgate-contract-hash")).toBe(before.contentHash);
+  expect(nothing.headers.get("x-tollgate-docs-revision")).toBe(before.docsRevision);
   const history = (await (await get(restarted, "/api/contracts/history")).json()) as { data: Version[] };
   expect(history.data.map(({ contentHash }) => contentHash)).toEqual([after.contentHash, before.contentHash]);
 });

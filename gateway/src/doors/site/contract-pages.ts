@@ -5,16 +5,14 @@ import type { Contract } from "../../contract/create-contract.ts";
 import { toldOfLimit } from "../../limits/hit-limit.ts";
 import type { Limiter } from "../../limits/limiter.ts";
 import { contractReadings } from "../../limits/visitor-limits.ts";
-import type { Offer } from "../../offer/offer.ts";
 import type { JsonObject } from "../../platform/json.ts";
 import { refuse } from "../../platform/refusals.ts";
 import { isoTime, type Clock } from "../../platform/clock.ts";
 import { createRecent } from "./recent.ts";
-import { hashHeader, revisionHeader, type SiteRequest, type SitePage } from "./site-page.ts";
+import type { SiteRequest, SitePage } from "./site-page.ts";
 
 interface Parts {
   readonly contracts: ContractShelf;
-  readonly offer: () => Offer;
   readonly limiter: Limiter;
   readonly clock: Clock;
 }
@@ -26,7 +24,7 @@ const historyMax = 100;
 
 /** Contracts by their hash: which one is current, its bytes, one operation of it, and what changed since another. */
 export function createContractPages(parts: Parts): Readonly<Record<string, SitePage>> {
-  const { contracts, offer } = parts;
+  const { contracts } = parts;
   const documents = createRecent<JsonObject>(documentsMax);
   const diffs = createRecent<string>(diffsMax);
 
@@ -42,36 +40,31 @@ export function createContractPages(parts: Parts): Readonly<Record<string, SiteP
   };
   const read = (contract: Contract): JsonObject =>
     documents.get(contract.contentHash, () => documentOf(contract));
-  const versionHeaders = ({ contentHash, docsRevision }: Contract): Record<string, string> => {
-    const { provider } = offer().names;
-    return { [hashHeader(provider)]: contentHash, [revisionHeader(provider)]: docsRevision };
-  };
 
   return {
-    "/api/contracts/version": async () => {
+    "/api/contracts/version": async (asked) => {
       const current = (await contracts.current()) ?? refuseWithoutContract();
+      asked.isAbout(current);
       const { contentHash, docsRevision } = current;
-      return Response.json(
-        { contentHash, docsRevision },
-        { headers: { ...noCache, ...versionHeaders(current) } },
-      );
+      return Response.json({ contentHash, docsRevision }, { headers: noCache });
     },
 
     "/api/contracts/source": async (asked) => {
       const contentHash = hashIn(asked, "hash");
       const operationId = operationIn(asked);
       const contract = await load(contentHash);
-      const headers = { ...forEver, ...versionHeaders(contract) };
-      if (operationId === undefined) return cached(asked, contentHash, contract.bytes, headers);
+      asked.isAbout(contract);
+      if (operationId === undefined) return cached(asked, contentHash, contract.bytes, forEver);
       if (!documents.has(contentHash)) await countReading(asked, parts);
       const picked = pickOperation(read(contract), operationId);
       if (!picked) refuse("unknown_operation", "This contract has no such operation.");
-      return cached(asked, `${contentHash}.${operationId}`, `${JSON.stringify(picked, null, 1)}\n`, headers);
+      return cached(asked, `${contentHash}.${operationId}`, `${JSON.stringify(picked, null, 1)}\n`, forEver);
     },
 
     "/api/contracts/diff": async (asked) => {
       const [from, to] = [hashIn(asked, "from"), hashIn(asked, "to")];
       const [before, after] = [await load(from), await load(to)];
+      asked.isAbout(after);
       const pair = `${from} ${to}`;
       if (!diffs.has(pair)) await countReading(asked, parts);
       const text = diffs.get(pair, () =>
@@ -82,7 +75,7 @@ export function createContractPages(parts: Parts): Readonly<Record<string, SiteP
           ...compareContracts(read(before), read(after)),
         }),
       );
-      return cached(asked, `${from}.${to}`, text, { ...forEver, ...versionHeaders(after) });
+      return cached(asked, `${from}.${to}`, text, forEver);
     },
 
     "/api/contracts/history": async () => {

@@ -1,4 +1,5 @@
 import type { ContractShelf } from "../../contract/contract-shelf.ts";
+import type { Contract } from "../../contract/create-contract.ts";
 import type { SalesShelf } from "../../contract/sales-shelf.ts";
 import type { Limiter } from "../../limits/limiter.ts";
 import type { Offer } from "../../offer/offer.ts";
@@ -8,7 +9,7 @@ import { isGetOrHead } from "../../platform/http-request.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { createContractPages } from "./contract-pages.ts";
 import { salesPage } from "./sales-page.ts";
-import { hashHeader, revisionHeader, type SitePage } from "./site-page.ts";
+import type { SitePage, SiteRequest } from "./site-page.ts";
 
 interface SiteParts {
   readonly contracts: ContractShelf;
@@ -26,11 +27,15 @@ export function createSiteDoor(parts: SiteParts): Door {
     "/api/sales-api-data": salesPage(parts),
   };
 
-  const answer = async (page: SitePage, visit: DoorVisit): Promise<Response> => {
+  const answer = async (
+    page: SitePage,
+    visit: DoorVisit,
+    isAbout: SiteRequest["isAbout"],
+  ): Promise<Response> => {
     const { visitor, request, target } = visit;
     const query = new URLSearchParams(target.rawQuery);
     try {
-      return await page({ headers: request.headers, path: target.path, query, visitor });
+      return await page({ headers: request.headers, path: target.path, query, visitor, isAbout });
     } catch (error) {
       if (error instanceof CallRefused) return parts.refuse(error, visit);
       throw error;
@@ -38,16 +43,17 @@ export function createSiteDoor(parts: SiteParts): Door {
   };
 
   /** Whoever compares contracts can do so on every answer, also on one that says no. */
-  const withVersion = async (response: Response): Promise<Response> => {
+  const answerWithVersion = async (page: SitePage, visit: DoorVisit): Promise<Response> => {
+    let about: Contract | undefined;
+    const response = await answer(page, visit, (contract) => (about = contract));
     const { headers } = response;
     const word = parts.offer().names.provider;
     headers.set("access-control-allow-origin", "*");
     headers.set("access-control-expose-headers", `ETag, ${hashHeader(word)}, ${revisionHeader(word)}`);
-    if (headers.has(hashHeader(word))) return response;
-    const current = await parts.contracts.current();
-    if (!current) return response;
-    headers.set(hashHeader(word), current.contentHash);
-    headers.set(revisionHeader(word), current.docsRevision);
+    about ??= await parts.contracts.current();
+    if (!about) return response;
+    headers.set(hashHeader(word), about.contentHash);
+    headers.set(revisionHeader(word), about.docsRevision);
     return response;
   };
 
@@ -55,7 +61,10 @@ export function createSiteDoor(parts: SiteParts): Door {
     name: "a page",
     find: (request, path): AnswerVisit | undefined => {
       const page = isGetOrHead(request) && Object.hasOwn(pages, path) ? pages[path] : undefined;
-      return page && (async (visit) => withVersion(await answer(page, visit)));
+      return page && ((visit) => answerWithVersion(page, visit));
     },
   };
 }
+
+const hashHeader = (word: string): string => `X-${word}-Contract-Hash`;
+const revisionHeader = (word: string): string => `X-${word}-Docs-Revision`;

@@ -1,3 +1,4 @@
+import type { Contract } from "../../contract/create-contract.ts";
 import type { Located } from "../../platform/visitor.ts";
 
 /** One page of the site. A refusal thrown by it is answered like any other. */
@@ -8,7 +9,6 @@ export interface SiteRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly visitor: Located;
+  /** Says which contract the answer is about, also one that says no. About today's, when nothing is said. */
+  readonly isAbout: (contract: Contract) => void;
 }
-
-export const hashHeader = (word: string): string => `X-${word}-Contract-Hash`;
-export const revisionHeader = (word: string): string => `X-${word}-Docs-Revision`;
