@@ -23,6 +23,13 @@ export const mutants = [
     tests: ["gateway/src/tasks/task-rules.test.ts"],
   },
   {
+    name: "a video of an older model is charged by what was asked for",
+    file: "gateway/src/upstreams/protocols/dashscope.ts",
+    find: '["output_video_duration", "duration", "video_duration"]',
+    replace: '["output_video_duration", "duration"]',
+    tests: ["test/tasks/video-ends.test.ts"],
+  },
+  {
     name: "a failed task is charged",
     file: "gateway/src/tasks/task-rules.ts",
     find: 'case "FAILED":\n      return end(task, { state: report.status, report, used: undefined }, asked);',

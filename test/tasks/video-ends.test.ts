@@ -46,6 +46,7 @@ describe("a task that the vendor ends", () => {
       [{ duration: 3, SR: "720", video_count: "1" }, 3, 720],
       [{ duration: 12, output_video_duration: 2, SR: 720, video_count: 1 }, 2, 720],
       [{ output_video_duration: 4.0, SR: 720 }, 4, 720],
+      [{ video_duration: 3, video_ratio: "1280*720", video_count: 1 }, 3, 720],
     ] as const) {
       for (const usageInOutput of [false, true]) {
         const other = await openDashScopeDouble({ key, usage, usageInOutput });

@@ -179,6 +179,7 @@ describe("what DashScope says of a task", () => {
       ],
       [{ duration: "4", output_video_duration: null }, { output_video_duration: 4 }],
       [{ duration: 9, output_video_duration: 0 }, { output_video_duration: 0 }],
+      [{ video_duration: 4, video_ratio: "1280*720" }, { output_video_duration: 4 }],
       [
         { duration: 10, input_video_duration: "5", output_video_duration: 5 },
         { output_video_duration: 5, input_video_duration: 5 },

@@ -96,7 +96,8 @@ function usageOf(usage: JsonObject): JsonObject {
 }
 
 const figures = [
-  ["output_video_duration", "duration"],
+  // `video_duration` is the word of the models before 2.6.
+  ["output_video_duration", "duration", "video_duration"],
   ["input_video_duration"],
   ["video_count"],
   ["SR"],
