@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../platform/json.ts";
+import { isJsonObject, listOrEmpty, objectOrEmpty, type JsonObject } from "../platform/json.ts";
 import type { Contract } from "./create-contract.ts";
 
 /** An operation as it stands in a contract. */
@@ -16,7 +16,7 @@ export const documentOf = ({ bytes }: Pick<Contract, "bytes">): JsonObject =>
 
 export function operationsOf(document: JsonObject): ContractOperation[] {
   return Object.entries(objectIn(document, "paths")).flatMap(([path, methods]) =>
-    Object.entries(isJsonObject(methods) ? methods : {}).flatMap(([method, described]) =>
+    Object.entries(objectOrEmpty(methods)).flatMap(([method, described]) =>
       isJsonObject(described) && typeof described["operationId"] === "string"
         ? [{ id: described["operationId"], method, path, described }]
         : [],
@@ -34,7 +34,9 @@ export function pickOperation(document: JsonObject, id: string): JsonObject | un
   for (const scheme of namesIn(security)) wanted.add(`#/components/securitySchemes/${scheme}`);
   return {
     ...document,
-    tags: listIn(document, "tags").filter((tag) => listOf(tags).includes(isJsonObject(tag) && tag["name"])),
+    tags: listIn(document, "tags").filter((tag) =>
+      listOrEmpty(tags).includes(isJsonObject(tag) && tag["name"]),
+    ),
     paths: { [found.path]: { [found.method]: found.described } },
     components: keptComponents(document, wanted),
   };
@@ -51,15 +53,13 @@ export function resolve(document: JsonObject, value: unknown): JsonObject {
 
 export function objectIn(from: JsonObject, name: string): JsonObject {
   const value = Object.hasOwn(from, name) ? from[name] : undefined;
-  return isJsonObject(value) ? value : {};
+  return objectOrEmpty(value);
 }
 
-export const listIn = (from: JsonObject, name: string): readonly unknown[] => listOf(from[name]);
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+export const listIn = (from: JsonObject, name: string): readonly unknown[] => listOrEmpty(from[name]);
 
 const namesIn = (security: unknown): string[] =>
-  listOf(security).flatMap((one) => (isJsonObject(one) ? Object.keys(one) : []));
+  listOrEmpty(security).flatMap((one) => (isJsonObject(one) ? Object.keys(one) : []));
 
 /** Adds every reference that can be reached from here. */
 function collect(value: unknown, document: JsonObject, wanted: Set<string>): void {
@@ -79,9 +79,7 @@ const keptComponents = (document: JsonObject, wanted: ReadonlySet<string>): Json
       .map(([kind, parts]): [string, JsonObject] => [
         kind,
         Object.fromEntries(
-          Object.entries(isJsonObject(parts) ? parts : {}).filter(([name]) =>
-            wanted.has(`#/components/${kind}/${name}`),
-          ),
+          Object.entries(objectOrEmpty(parts)).filter(([name]) => wanted.has(`#/components/${kind}/${name}`)),
         ),
       ])
       .filter(([, parts]) => Object.keys(parts).length > 0),

@@ -3,7 +3,7 @@ import type { OfferedOperation } from "../offer/offer.ts";
 import type { Names } from "../operation/names.ts";
 import type { Example, Operation } from "../operation/operation.ts";
 import { streamsWhen } from "../operation/streams-when.ts";
-import { isJsonObject, type JsonObject } from "../platform/json.ts";
+import { isJsonObject, listOrEmpty, objectOrEmpty, type JsonObject } from "../platform/json.ts";
 import type { Components } from "./components.ts";
 import { describeAnswers } from "./describe-answers.ts";
 import { describeRequestHeaders } from "./describe-headers.ts";
@@ -83,9 +83,9 @@ function queryParameters(
 ): JsonObject[] {
   const { properties, required } = components.schema(query);
   if (!isJsonObject(properties)) return [];
-  const needed = Array.isArray(required) ? required : [];
+  const needed = listOrEmpty(required);
   return Object.entries(properties).map(([name, written]) => {
-    const { description, ...schema } = isJsonObject(written) ? written : {};
+    const { description, ...schema } = objectOrEmpty(written);
     return {
       name,
       in: "query",

@@ -2,7 +2,7 @@
 // request they make. Path parameters go by their names; the rest is the query of a GET or the body of a POST.
 
 import { z } from "zod";
-import { isJsonObject, type JsonObject } from "../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../platform/json.ts";
 import { refuse } from "../platform/refusals.ts";
 import type { Example, Operation } from "./operation.ts";
 
@@ -70,7 +70,7 @@ export function exampleArguments({ definition, query }: Operation, example: Exam
 
 /** A query is text, whatever it means; an argument has the type that its schema says. */
 function typed(written: string, schema: unknown): unknown {
-  const type = isJsonObject(schema) ? schema["type"] : undefined;
+  const type = objectOrEmpty(schema)["type"];
   if (type === "integer" || type === "number") return Number(written);
   return type === "boolean" ? written === "true" : written;
 }
@@ -140,8 +140,7 @@ function schemaOf(schema: z.ZodType): JsonObject {
   return rest;
 }
 
-const membersOf = (schema: JsonObject): JsonObject =>
-  isJsonObject(schema["properties"]) ? schema["properties"] : {};
+const membersOf = (schema: JsonObject): JsonObject => objectOrEmpty(schema["properties"]);
 
 const requiredOf = (schema: JsonObject): string[] =>
   Array.isArray(schema["required"]) ? schema["required"].filter((name) => typeof name === "string") : [];

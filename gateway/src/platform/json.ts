@@ -1,5 +1,5 @@
-// What a JSON text must look like before anything parses or prices it. The scan is one pass that skips
-// strings natively, so its cost follows the structure of the text and not its length.
+// JSON of strangers: what a text must look like before anything parses or prices it, and how values are read that may be
+// anything. The scan is one pass that skips strings natively, so its cost follows the structure of the text and not its length.
 
 export const jsonDepthMax = 64;
 export const jsonValuesMaxUsual = 100_000;
@@ -44,6 +44,13 @@ export function parseJson(bytes: Uint8Array, valuesMax = jsonValuesMaxUsual): Pa
 
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const objectOrEmpty = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
+
+export const listOrEmpty = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** The elements of a list that are objects. */
+export const objectsIn = (value: unknown): readonly JsonObject[] => listOrEmpty(value).filter(isJsonObject);
 
 /** Members at every depth: of one that is written twice only the last is left, so there are fewer than in the text. */
 function countMembers(value: unknown): number {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../platform/json.ts";
 import { taskStatuses, type TaskState, type TaskStatus } from "../ledger/task-record.ts";
 import { readTaskTime } from "./task-time.ts";
 
@@ -15,7 +15,7 @@ const noVerdict: TaskReport = { kind: "no_verdict" };
 export function readTaskReport(json: unknown, asked: string): TaskReport {
   const output = outputOf(json);
   if (!isJsonObject(json) || !output) return noVerdict;
-  const usage = isJsonObject(json["usage"]) ? json["usage"] : {};
+  const usage = objectOrEmpty(json["usage"]);
   const upstreamTaskId = idOf(output);
   const status = statusOf(output);
   if (upstreamTaskId !== asked || !status) return noVerdict;
@@ -57,7 +57,7 @@ export function readBegunWork(json: unknown): BegunWork | undefined {
 }
 
 function outputOf(json: unknown): JsonObject | undefined {
-  const output = isJsonObject(json) ? json["output"] : undefined;
+  const output = objectOrEmpty(json)["output"];
   return isJsonObject(output) ? output : undefined;
 }
 

@@ -3,7 +3,7 @@ import { mayUseModel, mayUseOperation } from "../../offer/may-use.ts";
 import type { OfferedModel } from "../../offer/offer.ts";
 import type { CallInput } from "../../operation/call-input.ts";
 import type { SoldOperation } from "../../operation/operation.ts";
-import { isJsonObject } from "../../platform/json.ts";
+import { objectOrEmpty } from "../../platform/json.ts";
 import { microsRoundedUp } from "../../platform/money.ts";
 import { withoutOurSecrets } from "../../platform/our-secrets.ts";
 import { refuse } from "../../platform/refusals.ts";
@@ -39,7 +39,7 @@ export function priceCall(valid: ValidCall<SoldOperation>, gate: Gate): CallPric
 /** Whether the request alone can say what will be delivered. Tokens and a vendor's own cost are known afterwards. */
 const isFixed = ({ kind }: SoldOperation["price"]): boolean => kind === "per_unit" || kind === "per_second";
 
-const bodyModel = (input: CallInput): unknown => (isJsonObject(input.body) ? input.body["model"] : undefined);
+const bodyModel = (input: CallInput): unknown => objectOrEmpty(input.body)["model"];
 
 interface NamesModel {
   readonly modelOf?: (input: CallInput) => unknown;

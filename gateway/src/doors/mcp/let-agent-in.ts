@@ -6,7 +6,7 @@ import { checkCredential } from "../../call/steps/authenticate.ts";
 import { countRequest } from "../../call/steps/count-request.ts";
 import type { Offer } from "../../offer/offer.ts";
 import type { DoorVisit } from "../../platform/door.ts";
-import { isJsonObject, parseJson, type JsonObject } from "../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, parseJson, type JsonObject } from "../../platform/json.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { presentedKey } from "../wire/presented-key.ts";
 import type { BodyReader } from "../wire/read-body.ts";
@@ -98,8 +98,8 @@ function readMessage(sent: Uint8Array): unknown {
 const nameCharactersMax = 256;
 
 function isNamedTooLong({ id, params }: JsonObject): boolean {
-  const { _meta: meta } = isJsonObject(params) ? params : {};
-  const { progressToken } = isJsonObject(meta) ? meta : {};
+  const { _meta: meta } = objectOrEmpty(params);
+  const { progressToken } = objectOrEmpty(meta);
   return [id, progressToken].some((name) => typeof name === "string" && name.length > nameCharactersMax);
 }
 
@@ -117,7 +117,7 @@ const namedTooLong = (): Response =>
 const valuesBesideMax = 1_000;
 
 function hasTooMuchBeside(message: JsonObject): boolean {
-  const given = isJsonObject(message["params"]) ? message["params"]["arguments"] : undefined;
+  const given = objectOrEmpty(message["params"])["arguments"];
   let values = 0;
   const count = (value: unknown): void => {
     values++;

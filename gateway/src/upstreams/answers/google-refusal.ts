@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { objectOrEmpty, objectsIn, type JsonObject } from "../../platform/json.ts";
 import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
 
 /** Google says 400 about a key that it does not know, or no longer, and about a place that it does not serve, which is ours. */
@@ -9,6 +9,6 @@ export const isAboutGoogleAccount = (status: number, json: unknown): boolean =>
 
 export function googleDetailsIn(json: unknown): readonly JsonObject[] {
   const { error } = errorBodyOf(json);
-  const details = isJsonObject(error) ? error["details"] : undefined;
-  return Array.isArray(details) ? details.filter(isJsonObject) : [];
+  const details = objectOrEmpty(error)["details"];
+  return objectsIn(details);
 }

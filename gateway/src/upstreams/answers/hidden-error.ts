@@ -1,7 +1,7 @@
 // Errors that vendors tell with the status of a success.
 
 import type { HiddenFailure } from "../../operation/exchanged.ts";
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { isErrorTold } from "../dialects/dialect-errors.ts";
 
 /** What a vendor's error is answered with when its own status says that nothing failed, and the error names none. */
@@ -35,8 +35,7 @@ export function statusSaidIn(json: JsonObject): number {
 export const errorIn = (json: JsonObject): JsonObject => (isJsonObject(json["error"]) ? json["error"] : json);
 
 /** Anthropic's finer word beside the type of an error. */
-export const detailsCodeOf = ({ details }: JsonObject): unknown =>
-  isJsonObject(details) ? details["error_code"] : undefined;
+export const detailsCodeOf = ({ details }: JsonObject): unknown => objectOrEmpty(details)["error_code"];
 
 export const isErrorStatus = (status: number): boolean =>
   Number.isInteger(status) && status >= 400 && status <= 599;

@@ -1,5 +1,5 @@
 import { anthropicErrorType, geminiErrorStatus, openaiErrorType } from "../../platform/dialect-words.ts";
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import type { Dialect } from "./dialect.ts";
 
 /** Whether a member that is called error tells of one: some servers send it empty with every piece of their answers. */
@@ -12,7 +12,7 @@ export function readErrorMessage(json: unknown): string {
   if (typeof error === "string") return error;
   const said = isJsonObject(error) ? error["message"] : message;
   // Mistral puts the details of what is wrong where others have a sentence; Cloudflare lists its errors.
-  const places = [said, isJsonObject(said) ? said["detail"] : undefined, detail, errors];
+  const places = [said, objectOrEmpty(said)["detail"], detail, errors];
   return (
     places.map(readDetail).find((sentence) => sentence !== undefined) ?? "the provider refused the request"
   );
@@ -21,7 +21,7 @@ export function readErrorMessage(json: unknown): string {
 /** Google puts an error in a list where the answer would have been one. */
 export function errorBodyOf(json: unknown): JsonObject {
   const body: unknown = Array.isArray(json) ? json[0] : json;
-  return isJsonObject(body) ? body : {};
+  return objectOrEmpty(body);
 }
 
 /** Servers made with FastAPI say a text here, or list what is wrong with the request. */

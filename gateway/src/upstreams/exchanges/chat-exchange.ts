@@ -1,5 +1,5 @@
 import { modelOf, type Dispatch } from "../../operation/forwarder.ts";
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { chatFailureIn, failureIn, isWithoutAnswer } from "./chat-failure.ts";
 import { chatStream } from "./chat-stream.ts";
 import { readTokens } from "./chat-tokens.ts";
@@ -84,7 +84,7 @@ function translate(from: Dialect, to: Dialect, native: NativeChat, dispatch: Dis
   const model = modelOf(dispatch);
   const asked = { model: model.name, stream: dispatch.streaming };
   const written = withExactArguments(dispatch.input.body, Buffer.from(dispatch.input.rawBody).toString());
-  const body = isJsonObject(written) ? written : {};
+  const body = objectOrEmpty(written);
   const read = from.readRequest(body, asked);
   if (from.name === "anthropic" && read.messages.at(-1)?.role === "assistant") {
     throw new Inexpressible("messages", "only a model of Anthropic's goes on with what the assistant began");
@@ -105,6 +105,6 @@ const contextOf = (dispatch: Dispatch): WriteContext => ({
 
 /** Only the OpenAI dialect lets a caller ask for usage at the end of a stream. */
 export function asksForUsage(body: unknown): boolean {
-  const options = isJsonObject(body) ? body["stream_options"] : undefined;
+  const options = objectOrEmpty(body)["stream_options"];
   return isJsonObject(options) && options["include_usage"] === true;
 }

@@ -2,7 +2,7 @@
 // dialect it is asked; a vendor that has no such service is estimated for.
 
 import { modelOf, type Dispatch } from "../../operation/forwarder.ts";
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { textIn, type ChatPart, type ChatRequest } from "../dialects/chat.ts";
 import { writeFor } from "../dialects/callers-names.ts";
 import { readErrorMessage, writeDialectError } from "../dialects/dialect-errors.ts";
@@ -66,7 +66,7 @@ function callersOf({ service }: Dispatch): Dialect {
 }
 
 function readRequest(dispatch: Dispatch): ChatRequest {
-  const body = isJsonObject(dispatch.input.body) ? dispatch.input.body : {};
+  const body = objectOrEmpty(dispatch.input.body);
   // Gemini's callers may wrap the whole request they mean to send.
   const wrapped = body["generateContentRequest"] ?? body["generate_content_request"];
   const asked = { model: modelOf(dispatch).name, stream: false };

@@ -2,7 +2,7 @@
 // result get one that it takes, and every other byte stays as the caller wrote it.
 
 import type { CallInput } from "../../operation/call-input.ts";
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { objectOrEmpty, objectsIn, type JsonObject } from "../../platform/json.ts";
 import { callsOf, hasOddId, idMemberOf, ownIdOf } from "../dialects/openai/told-to-mistral.ts";
 import { withoutMarked, type ForeignRule } from "./without-marked.ts";
 
@@ -20,6 +20,6 @@ const oddIds: ForeignRule = {
 const holdsOddId = (message: JsonObject): boolean => hasOddId(message) || callsOf(message).some(hasOddId);
 
 function messagesIn(body: unknown): readonly JsonObject[] {
-  const messages = isJsonObject(body) ? body["messages"] : undefined;
-  return Array.isArray(messages) ? messages.filter(isJsonObject) : [];
+  const messages = objectOrEmpty(body)["messages"];
+  return objectsIn(messages);
 }

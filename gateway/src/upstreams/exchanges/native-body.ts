@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { notForUpstreams } from "../not-for-upstreams.ts";
 import { membersAsWritten } from "../answers/json-members.ts";
 
@@ -11,7 +11,7 @@ export function nativeBody(
   parsed: unknown,
   set: Readonly<Record<string, unknown>>,
 ): string | Uint8Array {
-  const body = isJsonObject(parsed) ? parsed : {};
+  const body = objectOrEmpty(parsed);
   if (isClean(body) && Object.keys(set).length === 0) return raw;
   const members = membersAsWritten(decoder.decode(raw));
   for (const name of members.keys()) if (isDropped(name)) members.delete(name);

@@ -1,5 +1,5 @@
 import type { TokenReading } from "../../operation/token-reading.ts";
-import { isJsonObject } from "../../platform/json.ts";
+import { objectOrEmpty } from "../../platform/json.ts";
 import { hiddenFailureIn } from "../answers/hidden-error.ts";
 import type { Exchange } from "../protocol.ts";
 import { hasDelivered } from "../answers/delivered-data.ts";
@@ -19,8 +19,8 @@ export const openaiEmbeddings: Exchange = {
 
 function readTokens(json: unknown): TokenReading {
   const anomalies: string[] = [];
-  const answer = isJsonObject(json) ? json : {};
-  const usage = isJsonObject(answer["usage"]) ? answer["usage"] : {};
+  const answer = objectOrEmpty(json);
+  const usage = objectOrEmpty(answer["usage"]);
   // Some compatible vendors report a total alone; of embeddings it is the input.
   const counted =
     readCount(usage["prompt_tokens"], "prompt_tokens", anomalies) ??

@@ -1,7 +1,7 @@
 import type { Quantities } from "../../prices/quantities.ts";
 import { modelOf } from "../../operation/forwarder.ts";
 import type { TokenReading } from "../../operation/token-reading.ts";
-import { isJsonObject } from "../../platform/json.ts";
+import { isJsonObject, objectOrEmpty } from "../../platform/json.ts";
 import { hiddenFailureIn } from "../answers/hidden-error.ts";
 import type { Exchange } from "../protocol.ts";
 import { hasDelivered } from "../answers/delivered-data.ts";
@@ -25,7 +25,7 @@ export const openaiImages: Exchange = {
 
 function readTokens(json: unknown): TokenReading {
   const anomalies: string[] = [];
-  const answer = isJsonObject(json) ? json : {};
+  const answer = objectOrEmpty(json);
   return {
     used: readUsage(answer["usage"], anomalies),
     // Without a report, the images that came are those that were expected.

@@ -4,7 +4,7 @@
 import type { HiddenFailure } from "../../operation/exchanged.ts";
 import { modelOf } from "../../operation/forwarder.ts";
 import type { TokenReading } from "../../operation/token-reading.ts";
-import { isJsonObject } from "../../platform/json.ts";
+import { isJsonObject, objectOrEmpty } from "../../platform/json.ts";
 import { guessTokens } from "../../prices/guess-tokens.ts";
 import { errorIn, hiddenFailureIn, statusSaidIn } from "../answers/hidden-error.ts";
 import { withheldRefusal } from "../answers/refusal-subject.ts";
@@ -21,7 +21,7 @@ import { modelIn, readUsage } from "./responses-usage.ts";
 export const openaiResponses: Exchange = {
   request: (dispatch) => {
     const { service, input } = dispatch;
-    const body = isJsonObject(input.body) ? input.body : {};
+    const body = objectOrEmpty(input.body);
     const limited = typeof body["max_output_tokens"] === "number";
     const added = limited ? {} : { max_output_tokens: modelOf(dispatch).unaskedOutputTokensMax };
     return { method: "POST", path: service.path, body: nativeBody(input.rawBody, body, added) };
@@ -53,7 +53,7 @@ const unknownHere: ReadonlySet<unknown> = new Set([
 
 function readTokens(json: unknown): TokenReading {
   const anomalies: string[] = [];
-  const response = isJsonObject(json) ? json : {};
+  const response = objectOrEmpty(json);
   const usage = readUsage(response["usage"], anomalies);
   const bytes = textBytes(response["output"]);
   return {

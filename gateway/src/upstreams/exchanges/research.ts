@@ -72,6 +72,3 @@ export function textOrNull(from: JsonObject, name: string): string | null {
   const value = from[name];
   return typeof value === "string" && value !== "" ? value : null;
 }
-
-export const objectsIn = (value: unknown): readonly JsonObject[] =>
-  Array.isArray(value) ? value.filter(isJsonObject) : [];

@@ -1,7 +1,7 @@
 // A whole response of OpenAI's as the events that a stream would have said it in: each item opened, filled and closed,
 // and at the end the response itself, as the vendor gave it.
 
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { isJsonObject, listOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { nameCharactersMax } from "../dialects/answer-names.ts";
 import { holdsOutput } from "./responses-output.ts";
 import { sseText } from "../streams/sse.ts";
@@ -119,7 +119,7 @@ function sayPart(part: JsonObject, { word }: Place, at: JsonObject): Step[] {
       [`${word}.added`, { ...at, part }],
       [`${word}.done`, { ...at, part }],
     ];
-  const notes = Array.isArray(part["annotations"]) ? part["annotations"] : [];
+  const notes = listOrEmpty(part["annotations"]);
   const empty = { ...part, [spoken.member]: "", ...(notes.length > 0 ? { annotations: [] } : {}) };
   return [
     [`${word}.added`, { ...at, part: empty }],

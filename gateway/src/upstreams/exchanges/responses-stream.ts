@@ -1,7 +1,7 @@
 // The events of OpenAI's Responses: passed on as they come, and read for what they say was written, used and refused.
 
 import type { Dispatch } from "../../operation/forwarder.ts";
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { objectIn } from "../answers/answer-text.ts";
 import { saysError } from "../answers/hidden-error.ts";
 import { withheldRefusal } from "../answers/refusal-subject.ts";
@@ -133,7 +133,7 @@ const isWithheld = (event: ChatEvent): boolean => event.kind === "error" && even
 /** The response as it stands at the end; undefined for an event that is not the last. */
 function endOf(event: JsonObject | undefined): JsonObject | undefined {
   if (event === undefined || !endings.has(event["type"])) return undefined;
-  return isJsonObject(event["response"]) ? event["response"] : {};
+  return objectOrEmpty(event["response"]);
 }
 
 const eventOf = ({ event }: SseFrame): JsonObject | undefined => event && objectIn(event.data);

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { readCount } from "../../prices/read-count.ts";
 import type { ChatUsage } from "../dialects/chat.ts";
 
@@ -10,7 +10,7 @@ export function readUsage(usage: unknown, anomalies: string[]): ChatUsage | unde
   const whole = count(usage, "input_tokens");
   const output = count(usage, "output_tokens");
   if (whole === undefined || output === undefined) return undefined;
-  const details = isJsonObject(usage["input_tokens_details"]) ? usage["input_tokens_details"] : {};
+  const details = objectOrEmpty(usage["input_tokens_details"]);
   const cacheRead = Math.min(count(details, "cached_tokens") ?? 0, whole);
   const cacheWrite = Math.min(count(details, "cache_write_tokens") ?? 0, whole - cacheRead);
   const input = whole - cacheRead - cacheWrite;

@@ -1,7 +1,7 @@
 // What a caller of one dialect is shown of what another vendor's model thought.
 
 import type { Dispatch } from "../../operation/forwarder.ts";
-import { isJsonObject } from "../../platform/json.ts";
+import { isJsonObject, objectOrEmpty } from "../../platform/json.ts";
 import type { ChatAnswer, ChatEvent } from "../dialects/chat.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 import { createThoughtSieve } from "../dialects/unasked-thoughts.ts";
@@ -18,7 +18,7 @@ export function eventsShownTo(
   { input }: Dispatch,
 ): (event: ChatEvent) => readonly ChatEvent[] {
   if (asksForThoughts(callers, input.body)) return (event) => [event];
-  const tools = isJsonObject(input.body) ? input.body["tools"] : undefined;
+  const tools = objectOrEmpty(input.body)["tools"];
   // In Google's dialect one object is a list of one.
   const mayCall = isJsonObject(tools) || (Array.isArray(tools) && tools.length > 0);
   return createThoughtSieve<ChatEvent>({ mayCall });

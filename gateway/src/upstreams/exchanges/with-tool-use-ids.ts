@@ -2,7 +2,7 @@
 // told them and keeps them; on their way to Anthropic, a call and its result get one that it takes.
 
 import type { CallInput } from "../../operation/call-input.ts";
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { isToolUseId, toolUseId } from "../dialects/anthropic/tool-use-id.ts";
 import { withoutMarked, type ForeignRule } from "./without-marked.ts";
 
@@ -18,10 +18,10 @@ const oddIds: ForeignRule = {
 };
 
 function hasOddId(body: unknown): boolean {
-  const messages = isJsonObject(body) ? body["messages"] : undefined;
+  const messages = objectOrEmpty(body)["messages"];
   if (!Array.isArray(messages)) return false;
   for (const message of messages as unknown[]) {
-    const content = isJsonObject(message) ? message["content"] : undefined;
+    const content = objectOrEmpty(message)["content"];
     if (!Array.isArray(content)) continue;
     for (const block of content as unknown[]) if (isJsonObject(block) && isOdd(block)) return true;
   }

@@ -4,7 +4,7 @@ import { blocksOfTurn, calledWithoutThought } from "../dialects/anthropic/thinki
 import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
 import type { NativeChat } from "../exchanges/native-chat.ts";
 import type { Protocol } from "../protocol.ts";
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, objectsIn, type JsonObject } from "../../platform/json.ts";
 import { countTokens } from "../exchanges/count-tokens.ts";
 import type { Dispatch } from "../../operation/forwarder.ts";
 import { markStart } from "../dialects/marks.ts";
@@ -86,7 +86,7 @@ const foreign: ForeignRule = {
 
 function ownBody({ input }: Dispatch): string | Uint8Array {
   const own = withoutMarked(input, foreign);
-  const body = isJsonObject(own.body) ? own.body : {};
+  const body = objectOrEmpty(own.body);
   // By its id a call is known for another vendor's, so ids change after that.
   const set = withoutThinking(body, own !== input);
   return nativeBody(withToolUseIds(own).rawBody, body, set);
@@ -101,10 +101,10 @@ const nothing = Object.freeze({});
 function withoutThinking(body: JsonObject, wasMarked: boolean): JsonObject {
   const { thinking, context_management: management } = body;
   if (!isJsonObject(thinking) || thinking["type"] !== "enabled") return nothing;
-  const messages = Array.isArray(body["messages"]) ? body["messages"].filter(isJsonObject) : [];
+  const messages = objectsIn(body["messages"]);
   if (!calledWithoutThought(messages)) return nothing;
   if (!wasMarked && !blocksOfTurn(messages).some(isForeignCall)) return nothing;
-  const edits = isJsonObject(management) ? management["edits"] : undefined;
+  const edits = objectOrEmpty(management)["edits"];
   if (!Array.isArray(edits)) return { thinking: undefined };
   const others = edits.filter((edit) => !(isJsonObject(edit) && clearsThoughts.test(String(edit["type"]))));
   return {

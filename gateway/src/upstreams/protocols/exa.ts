@@ -1,7 +1,7 @@
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { isJsonObject, listOrEmpty, objectOrEmpty, objectsIn, type JsonObject } from "../../platform/json.ts";
 import type { Protocol } from "../protocol.ts";
 import { microsPerUsd } from "../answers/read-cost.ts";
-import { objectsIn, researchExchange, textOrNull } from "../exchanges/research.ts";
+import { researchExchange, textOrNull } from "../exchanges/research.ts";
 
 /** Exa's deepest search. Every answer says in USD what it cost. */
 export const exa: Protocol = {
@@ -32,7 +32,7 @@ export const exa: Protocol = {
             date: textOrNull(result, "publishedDate"),
           })),
           cost: {
-            amount: isJsonObject(json["costDollars"]) ? json["costDollars"]["total"] : undefined,
+            amount: objectOrEmpty(json["costDollars"])["total"],
             microsEach: microsPerUsd,
           },
         };
@@ -42,7 +42,7 @@ export const exa: Protocol = {
 };
 
 function snippetOf(result: JsonObject): string | null {
-  const highlights: readonly unknown[] = Array.isArray(result["highlights"]) ? result["highlights"] : [];
+  const highlights = listOrEmpty(result["highlights"]);
   const [first] = highlights;
   return typeof first === "string" ? first : textOrNull(result, "text");
 }

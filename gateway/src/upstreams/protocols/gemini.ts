@@ -1,6 +1,6 @@
 import type { CallInput } from "../../operation/call-input.ts";
 import { modelOf, type Dispatch } from "../../operation/forwarder.ts";
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { chatExchange } from "../exchanges/chat-exchange.ts";
 import { readErrorMessage } from "../dialects/dialect-errors.ts";
 import { geminiDialect } from "../dialects/gemini/gemini-dialect.ts";
@@ -22,7 +22,7 @@ const native: NativeChat = {
     `/models/${encodeURIComponent(modelOf(dispatch).name)}:${dispatch.streaming ? "streamGenerateContent?alt=sse" : "generateContent"}`,
   nativeBody: (dispatch) => {
     const { rawBody, body: parsed } = ownInput(dispatch);
-    const body = isJsonObject(parsed) ? parsed : {};
+    const body = objectOrEmpty(parsed);
     const limit = limitAdded(body, modelOf(dispatch).unaskedOutputTokensMax);
     return nativeBody(rawBody, body, { ...limit, ...textWrittenOut(body) });
   },
@@ -77,7 +77,7 @@ const resources = readListing({
 /** The limit the hold was computed from, where the caller set none; in the caller's spelling, for two would be read as one. */
 function limitAdded(body: JsonObject, unaskedOutputTokensMax: number): Record<string, unknown> {
   const name = "generation_config" in body ? "generation_config" : "generationConfig";
-  const config = isJsonObject(body[name]) ? body[name] : {};
+  const config = objectOrEmpty(body[name]);
   const limit = "max_output_tokens" in config ? "max_output_tokens" : "maxOutputTokens";
   if (typeof config[limit] === "number") return {};
   return { [name]: { ...config, [limit]: unaskedOutputTokensMax } };

@@ -1,7 +1,7 @@
 import type { CallInput } from "../../operation/call-input.ts";
 import type { Upstream } from "../../operation/upstream.ts";
 import { isMistral, isOpenAiItself, refusesUnknownMembers } from "../../operation/vendor-addresses.ts";
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { markStart } from "../dialects/marks.ts";
 import { isThought, textOf } from "../dialects/openai/answer-members.ts";
 import { withMistralCallIds } from "../exchanges/mistral-call-ids.ts";
@@ -56,8 +56,8 @@ const foreignToOthers: ForeignRule = {
   words: [markStart],
   places,
   judge: ({ extra_content: extra }) => {
-    const google = isJsonObject(extra) ? extra["google"] : undefined;
-    const signature = isJsonObject(google) ? google["thought_signature"] : undefined;
+    const google = objectOrEmpty(extra)["google"];
+    const signature = objectOrEmpty(google)["thought_signature"];
     return typeof signature === "string" && signature.startsWith(markStart) ? ["extra_content"] : [];
   },
 };

@@ -1,6 +1,6 @@
 import type { Dispatch } from "../../operation/forwarder.ts";
 import { isMistral } from "../../operation/vendor-addresses.ts";
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { asksForUsage, chatExchange } from "../exchanges/chat-exchange.ts";
 import { openaiDialect } from "../dialects/openai/openai-dialect.ts";
 import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
@@ -24,7 +24,7 @@ const native: NativeChat = {
   nativeBody: (dispatch) => {
     const { input, upstream } = dispatch;
     const { rawBody, body } = ownInput(input, upstream);
-    return nativeBody(rawBody, body, changes(isJsonObject(body) ? body : {}, dispatch));
+    return nativeBody(rawBody, body, changes(objectOrEmpty(body), dispatch));
   },
   completeBody: (body, dispatch) => ({
     ...withLimitWord(body, dispatch),
@@ -87,7 +87,7 @@ function changes(body: JsonObject, dispatch: Dispatch): Readonly<Record<string, 
 const mayBeAsked = ({ upstream }: Dispatch): boolean => upstream.streamUsage === "ask";
 
 const usageAsked = (options: unknown): Record<string, unknown> => ({
-  stream_options: { ...(isJsonObject(options) ? options : {}), include_usage: true },
+  stream_options: { ...objectOrEmpty(options), include_usage: true },
 });
 
 /** Hides what the vendor sends only because we asked for usage: a chunk of its own, and a null in every other. */

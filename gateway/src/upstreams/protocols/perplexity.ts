@@ -1,7 +1,7 @@
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, objectsIn, type JsonObject } from "../../platform/json.ts";
 import type { Protocol } from "../protocol.ts";
 import { microsPerUsd } from "../answers/read-cost.ts";
-import { objectsIn, researchExchange, textOrNull, type Citation } from "../exchanges/research.ts";
+import { researchExchange, textOrNull, type Citation } from "../exchanges/research.ts";
 
 /**
  * Perplexity's Agent API. It refuses members it does not know, and reports failure as HTTP 200 with a status of its
@@ -21,7 +21,7 @@ export const perplexity: Protocol = {
         // An answer that was cut short is one, and is billed; one that failed is none.
         const answered = json["status"] === "completed" || json["status"] === "incomplete";
         if (!answered || answer === "") return undefined;
-        const usage = isJsonObject(json["usage"]) ? json["usage"] : {};
+        const usage = objectOrEmpty(json["usage"]);
         const { input_tokens, output_tokens } = usage;
         return {
           answer,

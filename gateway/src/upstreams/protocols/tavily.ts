@@ -1,7 +1,7 @@
-import { isJsonObject } from "../../platform/json.ts";
+import { objectOrEmpty, objectsIn } from "../../platform/json.ts";
 import { Inexpressible } from "../dialects/dialect.ts";
 import type { Protocol } from "../protocol.ts";
-import { objectsIn, researchExchange, textOrNull } from "../exchanges/research.ts";
+import { researchExchange, textOrNull } from "../exchanges/research.ts";
 
 /** Pay-as-you-go: 0.008 USD. An operator on another plan corrects it by `cost_factor`. */
 const microsPerCredit = 8_000n;
@@ -33,7 +33,7 @@ export const tavily: Protocol = {
       read: (json) => {
         const answer = textOrNull(json, "answer");
         if (answer === null) return undefined;
-        const credits = isJsonObject(json["usage"]) ? json["usage"]["credits"] : undefined;
+        const credits = objectOrEmpty(json["usage"])["credits"];
         return {
           answer,
           citations: objectsIn(json["results"]).map((result) => ({

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../platform/json.ts";
+import { objectOrEmpty } from "../../platform/json.ts";
 import { isErrorStatus } from "../answers/hidden-error.ts";
 import type { Protocol } from "../protocol.ts";
 import { forwardQuery } from "../exchanges/forward-query.ts";
@@ -9,7 +9,7 @@ export const tikhub: Protocol = {
     forward_query: {
       ...forwardQuery,
       hiddenFailure: (json) => {
-        const code = isJsonObject(json) ? json["code"] : undefined;
+        const code = objectOrEmpty(json)["code"];
         return typeof code === "number" && isErrorStatus(code) ? code : undefined;
       },
     },

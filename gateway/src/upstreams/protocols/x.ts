@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../platform/json.ts";
+import { objectOrEmpty } from "../../platform/json.ts";
 import type { Protocol } from "../protocol.ts";
 import { forwardBody } from "../exchanges/forward-body.ts";
 
@@ -7,7 +7,7 @@ export const x: Protocol = {
   // A 403 may speak of the person (blocked, suspended) or of our application and its plan; only the problem's type tells.
   isAboutOperator: (status, json) => {
     if (status === 402) return true;
-    const type = isJsonObject(json) ? json["type"] : undefined;
+    const type = objectOrEmpty(json)["type"];
     return status === 403 && typeof type === "string" && /\/(client-forbidden|usage-capped)$/.test(type);
   },
   exchanges: { forward_body: forwardBody },

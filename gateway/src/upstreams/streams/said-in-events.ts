@@ -1,6 +1,6 @@
 // A whole answer for a caller who asked for a stream, as the events in which its vendor should have given it.
 
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { failureIn, isFilled } from "../exchanges/chat-failure.ts";
 import { eventsOf } from "../dialects/answer-events.ts";
 import type { Dialect, SseEvent, WriteContext } from "../dialects/dialect.ts";
@@ -67,11 +67,11 @@ function holdsSound({ choices, candidates }: JsonObject): boolean {
   const { message } = firstOf(choices);
   if (isJsonObject(message) && isJsonObject(message["audio"])) return true;
   const { content } = firstOf(candidates);
-  const parts: unknown = isJsonObject(content) ? content["parts"] : undefined;
+  const parts: unknown = objectOrEmpty(content)["parts"];
   return Array.isArray(parts) && parts.some((part) => holdsUnshown(part) && !readAnswerPart(part, ""));
 }
 
 function firstOf(list: unknown): JsonObject {
   const first: unknown = Array.isArray(list) ? list[0] : undefined;
-  return isJsonObject(first) ? first : {};
+  return objectOrEmpty(first);
 }

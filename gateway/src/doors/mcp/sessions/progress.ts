@@ -1,5 +1,5 @@
 import type { ProgressNotification, ProgressToken, ServerContext } from "@modelcontextprotocol/server";
-import { isJsonObject } from "../../../platform/json.ts";
+import { objectOrEmpty } from "../../../platform/json.ts";
 import { toolNames } from "../tools/tools.ts";
 
 /** Often enough for a client that gives up on silence, seldom enough not to flood it. */
@@ -35,9 +35,9 @@ export function beginProgress(
 
 /** The token under which a client wants to hear of progress. Tools that are not ours tell it themselves. */
 export function progressTokenIn(message: unknown): ProgressToken | undefined {
-  const { params } = isJsonObject(message) ? message : {};
-  const { name, _meta: meta } = isJsonObject(params) ? params : {};
-  const { progressToken: token } = isJsonObject(meta) ? meta : {};
+  const { params } = objectOrEmpty(message);
+  const { name, _meta: meta } = objectOrEmpty(params);
+  const { progressToken: token } = objectOrEmpty(meta);
   const isOurs = toolNames.some((one) => one === name);
   return isOurs && (typeof token === "string" || typeof token === "number") ? token : undefined;
 }

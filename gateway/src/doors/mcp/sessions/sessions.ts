@@ -5,7 +5,7 @@ import {
   type McpServer,
 } from "@modelcontextprotocol/server";
 import { describeError, type Log } from "../../../platform/log.ts";
-import { isJsonObject } from "../../../platform/json.ts";
+import { isJsonObject, objectOrEmpty } from "../../../platform/json.ts";
 import { protocolError } from "../protocol-error.ts";
 import { notARequest, wronglyIntroduced } from "./introduction.ts";
 import { createOpenSessions, type Session } from "./open-sessions.ts";
@@ -115,7 +115,7 @@ async function forgetRequest(transport: Session["transport"], id: string | numbe
 function cancelledIn(message: unknown): string | number | undefined {
   if (!isJsonObject(message) || message["method"] !== "notifications/cancelled") return undefined;
   const { params } = message;
-  const id = isJsonObject(params) ? params["requestId"] : undefined;
+  const id = objectOrEmpty(params)["requestId"];
   return typeof id === "string" || typeof id === "number" ? id : undefined;
 }
 

@@ -1,5 +1,5 @@
 import type { CallToolResult, ImageContent, InputRequiredResult } from "@modelcontextprotocol/server";
-import { isJsonObject } from "../../../platform/json.ts";
+import { isJsonObject, objectOrEmpty } from "../../../platform/json.ts";
 import type { CallRefused } from "../../../platform/refusals.ts";
 import { toolError } from "./tool-errors.ts";
 import type { BatchResult, UseResult } from "./tool-shapes.ts";
@@ -34,7 +34,7 @@ export function toolAnswer(
 export function refusedTool(name: ToolName, given: unknown, refusal: CallRefused): CallToolResult {
   const error = toolError(refusal, "no");
   if (name === "use") {
-    const { operation_id, max_price_usd } = isJsonObject(given) ? given : {};
+    const { operation_id, max_price_usd } = objectOrEmpty(given);
     const told: UseResult = {
       status: "refused",
       operation_id: typeof operation_id === "string" ? operation_id.slice(0, operationIdCharactersMax) : "",

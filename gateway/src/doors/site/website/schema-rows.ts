@@ -1,5 +1,5 @@
 import { listIn, objectIn, resolve } from "../../../contract/contract-document.ts";
-import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { objectOrEmpty, type JsonObject } from "../../../platform/json.ts";
 
 /** One member of a body, however deep: `messages[].role`. */
 export interface SchemaRow {
@@ -70,7 +70,7 @@ export function typeWords(document: JsonObject, written: unknown, depth: number)
 
 /** Its own words, and its bounds where it has some. */
 export function describe(document: JsonObject, written: unknown): string {
-  const own = isJsonObject(written) ? written["description"] : undefined;
+  const own = objectOrEmpty(written)["description"];
   const schema = resolve(document, written);
   const { description = own } = schema;
   const bounds = Object.entries(boundWords).flatMap(([word, say]) => {

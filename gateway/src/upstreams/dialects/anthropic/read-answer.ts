@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { isJsonObject, listOrEmpty, objectOrEmpty, type JsonObject } from "../../../platform/json.ts";
 import { readAnswerId, readAnswerModel } from "../answer-names.ts";
 import type { ChatAnswer, ChatPart } from "../chat.ts";
 import { textOfArguments } from "../exact-json.ts";
@@ -7,8 +7,8 @@ import { readStopReason } from "./stop-reason.ts";
 import { readUsage } from "./usage.ts";
 
 export function readAnswer(json: unknown): ChatAnswer {
-  const message = isJsonObject(json) ? json : {};
-  const content: readonly unknown[] = Array.isArray(message["content"]) ? message["content"] : [];
+  const message = objectOrEmpty(json);
+  const content = listOrEmpty(message["content"]);
   return {
     id: readAnswerId(stringOr(message["id"], undefined)),
     model: readAnswerModel(stringOr(message["model"], undefined)),

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent } from "../chat.ts";
 import { stringOr } from "./read-answer.ts";
 import { CarriedSignature, readSignature } from "./signed-thoughts.ts";
@@ -46,7 +46,7 @@ export function createBlockReader(): BlockReader {
   }
 
   function start(data: JsonObject): ChatEvent[] {
-    const content = isJsonObject(data["content_block"]) ? data["content_block"] : {};
+    const content = objectOrEmpty(data["content_block"]);
     const block: OpenBlock = { part: undefined, input: undefined };
     open.set(data["index"], block);
     switch (content["type"]) {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../../platform/json.ts";
 import { readAnswerId, readAnswerModel } from "../answer-names.ts";
 import { unshown, type ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
@@ -41,7 +41,7 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
     const data = parse(event.data);
     switch (data["type"] ?? event.event) {
       case "message_start": {
-        const message = isJsonObject(data["message"]) ? data["message"] : {};
+        const message = objectOrEmpty(data["message"]);
         return [
           {
             kind: "start",
@@ -53,7 +53,7 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
       }
       case "content_block_start":
         if (isTooDeep(event.data)) return [unshown];
-        return blocks.start(objectOf(withExactArguments(data, event.data)));
+        return blocks.start(objectOrEmpty(withExactArguments(data, event.data)));
       case "content_block_delta":
         return blocks.delta(data);
       case "content_block_stop":
@@ -73,13 +73,11 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
 
 function parse(data: string): JsonObject {
   try {
-    return objectOf(JSON.parse(data));
+    return objectOrEmpty(JSON.parse(data));
   } catch {
     return {};
   }
 }
-
-const objectOf = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 
 function readStop(delta: unknown): ChatEvent[] {
   if (!isJsonObject(delta) || typeof delta["stop_reason"] !== "string") return [];
@@ -93,7 +91,7 @@ function readStop(delta: unknown): ChatEvent[] {
 }
 
 function readError(value: unknown): ChatEvent {
-  const error = isJsonObject(value) ? value : {};
+  const error = objectOrEmpty(value);
   return {
     kind: "error",
     type: stringOr(error["type"], "api_error"),

@@ -1,6 +1,6 @@
 // How much Anthropic holds a model to in one request; more is refused.
 
-import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { isJsonObject, listOrEmpty, type JsonObject } from "../../../platform/json.ts";
 import { hasMap } from "./strict-schema.ts";
 
 const toolsMax = 20;
@@ -31,7 +31,7 @@ function membersOf(schema: unknown): readonly Member[] {
   if (!isJsonObject(schema)) return [];
   const { properties, required } = schema;
   const named = isJsonObject(properties) ? Object.entries(properties) : [];
-  const needed: ReadonlySet<unknown> = new Set(Array.isArray(required) ? required : []);
+  const needed: ReadonlySet<unknown> = new Set(listOrEmpty(required));
   const own = named.map(([name, member]) => ({ isOptional: !needed.has(name), isUnion: isUnion(member) }));
   return [...own, ...insideOf(schema).flatMap(membersOf)];
 }

@@ -1,7 +1,7 @@
 // Where Anthropic holds the model to a schema, it takes a part of JSON schema only and demands that every object is
 // closed. What it would refuse is told in the description instead, where the model reads it, as its own client does.
 
-import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../../platform/json.ts";
 
 export function strictSchema(schema: JsonObject): JsonObject {
   const kept: Record<string, unknown> = {};
@@ -32,7 +32,7 @@ export function hasMap(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.some(hasMap);
   if (!isJsonObject(schema)) return false;
   const { properties, $defs, definitions } = schema;
-  if (isOpen(schema) && Object.keys(isJsonObject(properties) ? properties : {}).length === 0) return true;
+  if (isOpen(schema) && Object.keys(objectOrEmpty(properties)).length === 0) return true;
   const byName = [properties, $defs, definitions]
     .filter(isJsonObject)
     .flatMap((schemas): unknown[] => Object.values(schemas));

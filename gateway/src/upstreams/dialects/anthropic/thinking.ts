@@ -1,7 +1,7 @@
 // How much the model may think. Models up to Claude 4.6 are given a budget of tokens; later ones refuse a
 // budget with a 400 and take an effort, beside which they decide for themselves. Some of these cannot but think.
 
-import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest, Reasoning } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { forcesCall } from "../forces-call.ts";
@@ -49,7 +49,7 @@ export function readReasoning(thinking: unknown, effort: unknown): Reasoning | u
 }
 
 export function asksForThoughts({ thinking }: JsonObject): boolean {
-  const { type, display } = isJsonObject(thinking) ? thinking : {};
+  const { type, display } = objectOrEmpty(thinking);
   return (type === "enabled" || type === "adaptive") && display !== "omitted";
 }
 

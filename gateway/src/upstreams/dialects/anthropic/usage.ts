@@ -1,6 +1,6 @@
 // Anthropic's counts are disjoint, as ours are: input is without the cache, output includes the thinking.
 
-import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../../platform/json.ts";
 import { readCount } from "../../../prices/read-count.ts";
 import type { ChatUsage } from "../chat.ts";
 
@@ -104,5 +104,3 @@ export const writeDeltaUsage = (usage: ChatUsage | undefined): JsonObject => ({
 
 // What is odd in the figures is noted where they are charged.
 const count = (value: unknown): number | undefined => readCount(value, "", []);
-
-const objectOrEmpty = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});

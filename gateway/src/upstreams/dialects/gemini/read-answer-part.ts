@@ -1,6 +1,6 @@
 // Parts of an answer are taken as they come: what cannot be understood is passed over.
 
-import { isJsonObject } from "../../../platform/json.ts";
+import { isJsonObject, objectOrEmpty } from "../../../platform/json.ts";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ImagePart, ReasoningPart, TextPart, ToolCallPart } from "../chat.ts";
 import { textOfArguments } from "../exact-json.ts";
@@ -30,7 +30,7 @@ export function readAnswerPart(part: unknown, idIfNone: string): AnswerPart | un
 }
 
 function readCall({ id, name, args }: JsonObject, idIfNone: string): ToolCallPart | undefined {
-  const text = textOfArguments(isJsonObject(args) ? args : {});
+  const text = textOfArguments(objectOrEmpty(args));
   if (text === undefined) return undefined;
   return {
     kind: "tool_call",
@@ -51,7 +51,7 @@ function readImage({ mimeType, data }: JsonObject): ImagePart | undefined {
  * that is nested without end.
  */
 export function holdsUnshown(part: unknown): boolean {
-  const { inlineData: media, functionCall } = isJsonObject(part) ? part : {};
+  const { inlineData: media, functionCall } = objectOrEmpty(part);
   return (
     isJsonObject(functionCall) ||
     (isJsonObject(media) && typeof media["data"] === "string" && media["data"] !== "")

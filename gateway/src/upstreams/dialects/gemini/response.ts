@@ -1,7 +1,6 @@
 // A GenerateContentResponse, whole or one chunk of a stream, with everything that may be missing made plain.
 
-import { isJsonObject } from "../../../platform/json.ts";
-import type { JsonObject } from "../../../platform/json.ts";
+import { listOrEmpty, objectOrEmpty, objectsIn, type JsonObject } from "../../../platform/json.ts";
 import { readAnswerId, readAnswerModel } from "../answer-names.ts";
 import type { ChatUsage } from "../chat.ts";
 import { readUsage } from "./usage.ts";
@@ -23,28 +22,26 @@ interface Candidate {
 }
 
 export function readResponse(json: unknown): Response {
-  const response = objectOr(json);
+  const response = objectOrEmpty(json);
   const { candidates } = response;
   return {
     id: readAnswerId(textOr(response["responseId"])),
     model: readAnswerModel(textOr(response["modelVersion"])),
-    candidates: Array.isArray(candidates) ? candidates.filter(isJsonObject).map(readCandidate) : [],
-    promptBlocked: textOr(objectOr(response["promptFeedback"])["blockReason"]) !== undefined,
+    candidates: objectsIn(candidates).map(readCandidate),
+    promptBlocked: textOr(objectOrEmpty(response["promptFeedback"])["blockReason"]) !== undefined,
     usage: readUsage(response["usageMetadata"]),
   };
 }
 
 function readCandidate({ index, content, finishReason }: JsonObject): Candidate {
-  const { parts } = objectOr(content);
+  const { parts } = objectOrEmpty(content);
   return {
     // Google leaves a zero out.
     index: typeof index === "number" ? index : 0,
-    parts: Array.isArray(parts) ? parts : [],
+    parts: listOrEmpty(parts),
     finishReason: textOr(finishReason),
   };
 }
-
-const objectOr = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 
 const textOr = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;

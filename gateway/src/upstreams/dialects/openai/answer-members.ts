@@ -1,6 +1,6 @@
 // What an answer's message or a stream's delta may hold, read leniently: vendors are taken as they come.
 
-import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { isJsonObject, listOrEmpty, type JsonObject } from "../../../platform/json.ts";
 import type { ImagePart } from "../chat.ts";
 import { isErrorTold } from "../dialect-errors.ts";
 import { textOfArguments } from "../exact-json.ts";
@@ -41,7 +41,7 @@ export function readImages(value: unknown): readonly ImagePart[] {
 
 /** The calls of a message or a delta; the old single `function_call` is one without id. */
 export function callsIn(message: JsonObject): readonly JsonObject[] {
-  const calls: readonly unknown[] = Array.isArray(message["tool_calls"]) ? message["tool_calls"] : [];
+  const calls = listOrEmpty(message["tool_calls"]);
   const old = message["function_call"];
   return [...calls, ...(isJsonObject(old) ? [{ function: old }] : [])].filter(isJsonObject);
 }

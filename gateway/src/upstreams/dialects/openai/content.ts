@@ -1,6 +1,6 @@
 // The content of a message: a text, or a list of texts, images and files.
 
-import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../../platform/json.ts";
 import type { Cacheable, FilePart, ImagePart, TextPart } from "../chat.ts";
 import { checkAddress } from "../address.ts";
 import { readCacheControl, writeCacheControl } from "../cache-control.ts";
@@ -84,7 +84,7 @@ function readUnmarked(part: JsonObject, field: string): ContentPart {
 export function checkParts(content: unknown, field: string): void {
   if (!Array.isArray(content)) return;
   for (const [at, part] of content.entries()) {
-    const type: unknown = isJsonObject(part) ? part["type"] : undefined;
+    const type: unknown = objectOrEmpty(part)["type"];
     const known = typeof type === "string" ? partMembers.get(type) : undefined;
     if (!isJsonObject(part) || typeof type !== "string" || !known) continue;
     refuseOthers(part, known.own, `${field}[${at}]`);

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { isJsonObject, listOrEmpty, objectOrEmpty, type JsonObject } from "../../../platform/json.ts";
 import { readAnswerId, readAnswerModel } from "../answer-names.ts";
 import type { ChatAnswer, ChatPart, ToolCallPart } from "../chat.ts";
 import { callsIn, readCalled, readImages, textOf, thinkingOf } from "./answer-members.ts";
@@ -11,9 +11,9 @@ import { readUsage } from "./usage.ts";
  * was said can be counted.
  */
 export function readAnswer(json: unknown): ChatAnswer {
-  const answer = isJsonObject(json) ? json : {};
+  const answer = objectOrEmpty(json);
   const id = readAnswerId(textOf(answer["id"]) || undefined);
-  const choices: readonly unknown[] = Array.isArray(answer["choices"]) ? answer["choices"] : [];
+  const choices = listOrEmpty(answer["choices"]);
   const read = choices.filter(isJsonObject).map((choice) => readChoice(choice, id));
   return {
     id,
@@ -27,7 +27,7 @@ export function readAnswer(json: unknown): ChatAnswer {
 }
 
 function readChoice(choice: JsonObject, id: string | undefined): ReadChoice {
-  const message = isJsonObject(choice["message"]) ? choice["message"] : {};
+  const message = objectOrEmpty(choice["message"]);
   const refusal = textOf(message["refusal"]);
   const calls = callsIn(message).flatMap((call, at) => readCall(call, madeCallId(id, at)) ?? []);
   const parts = [

@@ -1,7 +1,7 @@
 // One choice of a streamed answer. Text and thinking end when something else begins; calls of tools end together,
 // with the choice: their fragments are numbered and may come in any order.
 
-import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent, ImagePart, StopReason } from "../chat.ts";
 import { callsIn, readImages, textOf, thinkingOf } from "./answer-members.ts";
 import { CallsReader, type CallingChoice } from "./read-event-calls.ts";
@@ -49,7 +49,7 @@ export class ChoiceReader implements CallingChoice {
   }
 
   read(choice: JsonObject): void {
-    const delta = isJsonObject(choice["delta"]) ? choice["delta"] : {};
+    const delta = objectOrEmpty(choice["delta"]);
     const refusal = textOf(delta["refusal"]);
     this.#refused ||= refusal !== "";
     this.#say("reasoning", thinkingOf(delta));

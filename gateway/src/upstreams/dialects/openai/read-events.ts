@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, objectsIn, type JsonObject } from "../../../platform/json.ts";
 import { readAnswerId, readAnswerModel } from "../answer-names.ts";
 import type { ChatEvent } from "../chat.ts";
 import type { EventReader, SseEvent } from "../dialect.ts";
@@ -49,7 +49,7 @@ class AnswerReader implements ChoosingAnswer {
   }
 
   #readChunk(chunk: JsonObject): void {
-    const chosen = choicesOf(chunk["choices"]);
+    const chosen = objectsIn(chunk["choices"]);
     const error = isErrorTold(chunk["error"]) ? chunk["error"] : choiceError(chosen[0]);
     // Moonshot says it in the last choice.
     const usage = readUsage(chunk["usage"]) ?? readUsage(chosen.at(-1)?.["usage"]);
@@ -111,15 +111,11 @@ class AnswerReader implements ChoosingAnswer {
 /** What is not a chunk says nothing. */
 function parsed(data: string): JsonObject {
   try {
-    const value: unknown = JSON.parse(data);
-    return isJsonObject(value) ? value : {};
+    return objectOrEmpty(JSON.parse(data));
   } catch {
     return {};
   }
 }
-
-const choicesOf = (value: unknown): readonly JsonObject[] =>
-  Array.isArray(value) ? value.filter(isJsonObject) : [];
 
 function readError(value: unknown): ChatEvent {
   const error = isJsonObject(value) ? value : { message: value };

@@ -1,7 +1,7 @@
 // Mistral's models take less than OpenAI's: no ids of calls but such as they give themselves, nine letters or digits, and no
 // word of the user's right behind the result of a tool. Who else serves them often asks for the same.
 
-import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { isJsonObject, objectsIn, type JsonObject } from "../../../platform/json.ts";
 
 export const isMistrals = (model: string): boolean =>
   /(mi[sx]|minis|magis|codes|devs|pix|vox)tral/i.test(model);
@@ -24,8 +24,7 @@ const withOwnIds = (message: JsonObject): JsonObject => ({
 const withOwnId = (object: JsonObject): JsonObject =>
   hasOddId(object) ? { ...object, [idMemberOf(object)]: ownIdOf(object) } : object;
 
-export const callsOf = ({ tool_calls: calls }: JsonObject): readonly JsonObject[] =>
-  Array.isArray(calls) ? calls.filter(isJsonObject) : [];
+export const callsOf = ({ tool_calls: calls }: JsonObject): readonly JsonObject[] => objectsIn(calls);
 
 /** Whether a call, or the result of one, has an id that these models refuse. */
 export function hasOddId(object: JsonObject): boolean {

@@ -2,9 +2,9 @@
 // where Google's own OpenAI-compatible endpoint sends it, under a mark; clients return members they do not know.
 
 import {
-  isJsonObject,
   jsonDepthMax,
   jsonValuesMaxUsual,
+  objectOrEmpty,
   valuesIn,
   type JsonObject,
 } from "../../../platform/json.ts";
@@ -63,8 +63,8 @@ export const writeToolCall = ({ id, name, arguments: text }: ToolCallPart): Json
 
 export function readSignature(call: JsonObject): { readonly signature?: string } {
   const extra = call["extra_content"];
-  const google = isJsonObject(extra) ? extra["google"] : undefined;
-  const signature = isJsonObject(google) ? google["thought_signature"] : undefined;
+  const google = objectOrEmpty(extra)["google"];
+  const signature = objectOrEmpty(google)["thought_signature"];
   if (typeof signature !== "string") return {};
   const read = readMarked(signature);
   // Without a mark it is from that endpoint itself.

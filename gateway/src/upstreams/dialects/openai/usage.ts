@@ -1,6 +1,6 @@
 // OpenAI counts cached tokens inside the prompt; ours are disjoint.
 
-import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../../platform/json.ts";
 import { isPlainCount, readCount } from "../../../prices/read-count.ts";
 import type { ChatUsage } from "../chat.ts";
 import { withoutUndefined } from "./members.ts";
@@ -12,12 +12,12 @@ export function readUsage(value: unknown): ChatUsage | undefined {
   const completion = count(value, "completion_tokens");
   if (prompt === undefined || completion === undefined) return undefined;
 
-  const promptDetails = objectOf(value["prompt_tokens_details"]);
+  const promptDetails = objectOrEmpty(value["prompt_tokens_details"]);
   const cacheRead = Math.min(cachedIn(value, promptDetails), prompt);
   const lifetimes = lifetimesIn(value, promptDetails);
   const written = Math.min(writtenIn(value, promptDetails, lifetimes), prompt - cacheRead);
   const cacheWrite1h = Math.min(count(lifetimes, "ephemeral_1h_input_tokens") ?? 0, written);
-  const completionDetails = objectOf(value["completion_tokens_details"]);
+  const completionDetails = objectOrEmpty(value["completion_tokens_details"]);
   const stated = count(completionDetails, "reasoning_tokens");
   const beside = besideCompletion(value, prompt + completion, stated);
   const reasoning = stated ?? (beside > 0 ? beside : undefined);
@@ -71,7 +71,9 @@ const writtenIn = (usage: JsonObject, details: JsonObject, lifetimes: JsonObject
 
 /** How much of what was written is kept for minutes and how much for an hour, as who resells Claude may say. */
 const lifetimesIn = (usage: JsonObject, details: JsonObject): JsonObject =>
-  objectOf(details["cache_creation_token_details"] ?? details["cache_creation"] ?? usage["cache_creation"]);
+  objectOrEmpty(
+    details["cache_creation_token_details"] ?? details["cache_creation"] ?? usage["cache_creation"],
+  );
 
 export function writeUsage(usage: ChatUsage): JsonObject {
   const { reasoning, audio } = usage;
@@ -105,6 +107,3 @@ function count(from: JsonObject, name: string): number | undefined {
   if (value === undefined) return undefined;
   return isPlainCount(value) ? value : readCount(value, name, []);
 }
-
-const objectOf = (value: unknown): JsonObject => (isJsonObject(value) ? value : nothing);
-const nothing: JsonObject = Object.freeze({});

@@ -10,7 +10,7 @@ import {
   resolve,
   type ContractOperation,
 } from "../../../../contract/contract-document.ts";
-import { isJsonObject, type JsonObject } from "../../../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../../../platform/json.ts";
 import { factsIn, parametersIn, providerIn } from "../../caller/contract-facts.ts";
 
 /** The operations of a contract as a file of TypeScript, for `createClient({ operations, names })`. */
@@ -101,9 +101,7 @@ const listsOfSchemas: ReadonlySet<string> = new Set(["anyOf", "oneOf", "allOf"])
 const schemasInside: ReadonlySet<string> = new Set(["items", "additionalProperties"]);
 
 const mapValues = <Value>(object: unknown, change: (value: unknown) => Value): Record<string, Value> =>
-  Object.fromEntries(
-    Object.entries(isJsonObject(object) ? object : {}).map(([name, value]) => [name, change(value)]),
-  );
+  Object.fromEntries(Object.entries(objectOrEmpty(object)).map(([name, value]) => [name, change(value)]));
 
 /** Operators may call their schemas as they like. */
 function typeName(id: string): string {
