@@ -38,7 +38,3 @@ export function optionalList(value: unknown, field: string): readonly unknown[] 
 /** Nothing is said by these, whatever the member is. */
 export const isSilent = (value: unknown): boolean =>
   value === undefined || value === null || (Array.isArray(value) && value.length === 0);
-
-/** The object without its undefined members. */
-export const defined = (members: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));

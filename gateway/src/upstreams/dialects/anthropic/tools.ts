@@ -3,15 +3,9 @@ import { readCacheControl, writeCacheControl } from "../cache-control.ts";
 import type { ChatRequest, ToolChoice, ToolDefinition } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { forcesCall } from "../forces-call.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 import { isClaudeSince } from "./claude-version.ts";
-import {
-  defined,
-  optionalList,
-  optionalObject,
-  optionalString,
-  requiredObject,
-  requiredString,
-} from "./members.ts";
+import { optionalList, optionalObject, optionalString, requiredObject, requiredString } from "./members.ts";
 import { strictSchema } from "./strict-schema.ts";
 import { canBeStrict, fitTogether } from "./strict-limits.ts";
 
@@ -62,7 +56,7 @@ export function writeTools(tools: readonly ToolDefinition[]): JsonObject[] | und
   // Where all of them are more than Anthropic holds a model to, none is strict: the promise goes, not the call.
   const areTaken = fitTogether(strict.map(({ parameters }) => parameters));
   return tools.map((tool) =>
-    defined({
+    withoutUndefined({
       name: tool.name,
       description: tool.description,
       // Anthropic insists on the type, which a tool without parameters often lacks elsewhere.

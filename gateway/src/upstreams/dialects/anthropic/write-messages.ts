@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatMessage, ChatPart, ReasoningPart, TextPart, ToolResultPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 import { isBlank, writeDocumentBlock, writeImageBlock, writeTextBlock } from "./content-blocks.ts";
-import { defined } from "./members.ts";
 import { writeToolInput } from "./tool-input.ts";
 import { toolUseId } from "./tool-use-id.ts";
 
@@ -89,7 +89,7 @@ const writeThinking = ({ text, signature, redacted }: ReasoningPart): JsonObject
     : { type: "redacted_thinking", data: redacted };
 
 const writeToolResult = ({ callId, content, isError }: ToolResultPart): JsonObject =>
-  defined({
+  withoutUndefined({
     type: "tool_result",
     tool_use_id: toolUseId(callId),
     content: writeResultContent(content),

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { opaqueEndUser } from "../end-user.ts";
-import { defined } from "./members.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 import { writeOutputFormat } from "./output-format.ts";
 import { writeSampling } from "./sampling.ts";
 import { writeReasoning } from "./thinking.ts";
@@ -23,9 +23,9 @@ export function writeRequest(request: ChatRequest): JsonObject {
     messages,
   });
   const endUser = opaqueEndUser(request.endUser);
-  const outputConfig = defined({ effort, format: writeOutputFormat(request.output) });
+  const outputConfig = withoutUndefined({ effort, format: writeOutputFormat(request.output) });
 
-  return defined({
+  return withoutUndefined({
     model: request.model,
     max_tokens: maxTokens,
     system: writeSystem(request.system),

@@ -3,9 +3,10 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ToolResultPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
+import { shownBelow, shownFor } from "../shown-results.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 import { readCallId, type CallIds } from "./call-ids.ts";
 import { isBeforeGemini3 } from "./gemini-version.ts";
-import { given } from "./given.ts";
 import { readFileData, readInlineData, writeFile, writeImage } from "./media.ts";
 import { elementsOf, membersOf, objectOf, textOf } from "./members.ts";
 import type { Member } from "./members.ts";
@@ -52,9 +53,9 @@ export function writeFunctionResponse(result: ToolResultPart, name: string, mode
   const texts = result.content.filter((part) => part.kind === "text").map((part) => part.text);
   const shown = writeShown(result);
   const isShownHere = shown.length > 0 && !isBeforeGemini3(model);
-  if (shown.length > 0 && !isShownHere) texts.push(seeBelow);
+  if (shown.length > 0 && !isShownHere) texts.push(shownBelow);
   return {
-    functionResponse: given({
+    functionResponse: withoutUndefined({
       id: result.callId,
       name,
       response: { [result.isError ? "error" : "output"]: texts.join("\n") },
@@ -66,10 +67,8 @@ export function writeFunctionResponse(result: ToolResultPart, name: string, mode
 /** Before Gemini 3 a result holds text only: what else there is the user shows behind all results. */
 export function shownBehind(result: ToolResultPart, model: string): readonly JsonObject[] {
   const shown = isBeforeGemini3(model) ? writeShown(result) : [];
-  return shown.length === 0 ? [] : [{ text: `From the result of ${result.callId}:` }, ...shown];
+  return shown.length === 0 ? [] : [{ text: shownFor(result.callId) }, ...shown];
 }
-
-const seeBelow = "What it shows follows in the next message of the user.";
 
 const writeShown = ({ content }: ToolResultPart): readonly JsonObject[] =>
   content.flatMap((part) => {

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest, OutputFormat } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import { givenOrNone } from "./given.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 import { checkResolution } from "./media.ts";
 import { integerOf, membersOf, numberOf, objectOf, textOf, textsOf } from "./members.ts";
 import type { Member, Members } from "./members.ts";
@@ -75,7 +75,7 @@ function readOutput(members: Members): OutputFormat | undefined {
 }
 
 export function writeGeneration(request: Generation & Pick<ChatRequest, "model">): JsonObject | undefined {
-  return givenOrNone({
+  const written = withoutUndefined({
     maxOutputTokens: request.outputTokensMax,
     temperature: request.temperature,
     topP: request.topP,
@@ -87,6 +87,7 @@ export function writeGeneration(request: Generation & Pick<ChatRequest, "model">
     ...writeOutput(request.output),
     thinkingConfig: writeThinking(request.reasoning, request.model),
   });
+  return Object.keys(written).length === 0 ? undefined : written;
 }
 
 function writeOutput(output: OutputFormat | undefined): JsonObject {

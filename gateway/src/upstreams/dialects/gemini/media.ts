@@ -4,7 +4,7 @@ import type { FilePart, ImagePart, TextPart } from "../chat.ts";
 import { checkAddress } from "../address.ts";
 import { Inexpressible } from "../dialect.ts";
 import { isDocument, pdf, readDocument } from "../files.ts";
-import { given } from "./given.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 import { membersOf, textOf } from "./members.ts";
 import type { Member } from "./members.ts";
 
@@ -82,5 +82,5 @@ export const writeFile = ({ source }: FilePart): JsonObject =>
 /** Without a type, Google reads whatever lies there: the call is held for that. */
 export const writeImage = ({ source }: Pick<ImagePart, "source">): JsonObject =>
   "url" in source
-    ? { fileData: given({ fileUri: source.url, mimeType: typeByName(source.url) }) }
+    ? { fileData: withoutUndefined({ fileUri: source.url, mimeType: typeByName(source.url) }) }
     : { inlineData: { mimeType: source.mimeType, data: source.base64 } };

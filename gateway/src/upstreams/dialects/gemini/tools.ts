@@ -5,7 +5,7 @@ import type { ChatRequest, ToolChoice, ToolDefinition } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { forcesCall } from "../forces-call.ts";
 import { onlyAllowed, type AllowedTools } from "../only-allowed.ts";
-import { given } from "./given.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 import { elementsOf, membersOf, objectOf, textOf, textsOf } from "./members.ts";
 import type { Member } from "./members.ts";
 import { toJsonSchema } from "./schema.ts";
@@ -96,7 +96,7 @@ export function writeTools({ tools, toolChoice }: Tools): JsonObject {
     throw new Inexpressible("tool_choice", "asks for a tool, and there are none");
   }
   const strict = tools.some((tool) => tool.strict === true);
-  return given({
+  return withoutUndefined({
     tools: [{ functionDeclarations: tools.map(writeDeclaration) }],
     toolConfig: writeChoice(toolChoice, strict),
   });
@@ -109,7 +109,7 @@ function writeDeclaration({ name, description, parameters }: ToolDefinition): Js
     (type === undefined || type === "object") &&
     Object.keys(properties ?? {}).length === 0 &&
     Object.keys(rest).every((member) => member === "additionalProperties" || member === "$schema");
-  return given({ name, description, parametersJsonSchema: empty ? undefined : parameters });
+  return withoutUndefined({ name, description, parametersJsonSchema: empty ? undefined : parameters });
 }
 
 function writeChoice(choice: ToolChoice | undefined, strict: boolean): JsonObject | undefined {

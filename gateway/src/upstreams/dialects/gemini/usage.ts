@@ -2,7 +2,7 @@ import { isJsonObject } from "../../../platform/json.ts";
 import type { JsonObject } from "../../../platform/json.ts";
 import { readCount } from "../../../prices/read-count.ts";
 import type { ChatUsage } from "../chat.ts";
-import { given } from "./given.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 
 /** Google counts cached tokens inside the prompt and thoughts outside the candidates; we do neither. */
 export function readUsage(metadata: unknown): ChatUsage | undefined {
@@ -55,7 +55,7 @@ function audioIn(details: unknown): number {
 export function writeUsage(usage: ChatUsage): JsonObject {
   const prompt = usage.input + usage.cacheRead + usage.cacheWrite + usage.cacheWrite1h;
   const thoughts = usage.reasoning === undefined ? undefined : Math.min(usage.reasoning, usage.output);
-  return given({
+  return withoutUndefined({
     promptTokenCount: prompt,
     cachedContentTokenCount: usage.cacheRead === 0 ? undefined : usage.cacheRead,
     candidatesTokenCount: usage.output - (thoughts ?? 0),

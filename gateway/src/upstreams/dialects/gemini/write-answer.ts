@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatAnswer, ChatPart } from "../chat.ts";
 import type { WriteContext } from "../dialect.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 import { writeStopReason } from "./stop-reason.ts";
-import { given } from "./given.ts";
 import { markFirstCall } from "./signatures.ts";
 import { writeImage } from "./media.ts";
 import { writeUsage } from "./usage.ts";
@@ -15,7 +15,7 @@ export function writeAnswer(answer: ChatAnswer, context: WriteContext): JsonObje
     finishReason: writeStopReason(answer.stop, malformed),
     index: 0,
   };
-  return given({
+  return withoutUndefined({
     candidates: [candidate],
     usageMetadata: answer.usage === undefined ? undefined : writeUsage(answer.usage),
     modelVersion: answer.model ?? context.model,

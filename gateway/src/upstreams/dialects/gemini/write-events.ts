@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent, ChatUsage, ToolCallPart } from "../chat.ts";
 import type { EventWriter, SseEvent, WriteContext } from "../dialect.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 import { writeStopReason } from "./stop-reason.ts";
-import { given } from "./given.ts";
 import { createSignatureJoiner } from "./joined-signatures.ts";
 import { markFirstCall } from "./signatures.ts";
 import { writeImage } from "./media.ts";
@@ -99,9 +99,9 @@ function createChunkWriter(context: WriteContext): EventWriter {
       const finishReason = stop === undefined ? undefined : writeStopReason(stop.reason, malformed);
       // Google ends with an empty text too: its client forgets the whole turn when a chunk has no parts.
       const parts = left.length === 0 ? [{ text: "" }] : left;
-      const candidate = given({ content: { role: "model", parts }, finishReason, index: choice });
+      const candidate = withoutUndefined({ content: { role: "model", parts }, finishReason, index: choice });
       const usageMetadata = usage === undefined ? undefined : writeUsage(usage);
-      return [chunk(given({ candidates: [candidate], usageMetadata }))];
+      return [chunk(withoutUndefined({ candidates: [candidate], usageMetadata }))];
     },
   };
 }

@@ -4,11 +4,11 @@ import { isJsonObject } from "../../../platform/json.ts";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ReasoningPart, ToolCallPart } from "../chat.ts";
 import { parseArguments } from "../exact-json.ts";
-import { given } from "./given.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 import { writeThoughtSignature } from "./signatures.ts";
 
 export const writeReasoning = (part: Omit<ReasoningPart, "kind">): JsonObject =>
-  given({ text: part.text, thought: true, thoughtSignature: writeThoughtSignature(part) });
+  withoutUndefined({ text: part.text, thought: true, thoughtSignature: writeThoughtSignature(part) });
 
 /** A thought that says nothing and is not signed or sealed either. */
 export const isEmptyThought = ({ text, signature, redacted }: Omit<ReasoningPart, "kind">): boolean =>
@@ -18,7 +18,7 @@ export const isEmptyThought = ({ text, signature, redacted }: Omit<ReasoningPart
 export function writeCall(call: Omit<ToolCallPart, "kind">): JsonObject | undefined {
   const args = readArguments(call.arguments);
   if (args === undefined) return undefined;
-  return given({
+  return withoutUndefined({
     functionCall: { id: call.id, name: call.name, args },
     thoughtSignature: call.signature,
   });

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatRequest } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 import { writeGeneration } from "./generation-config.ts";
-import { given } from "./given.ts";
 import { writeTools } from "./tools.ts";
 import { writeContents } from "./write-contents.ts";
 
@@ -12,7 +12,7 @@ export function writeRequest(request: ChatRequest): JsonObject {
     throw new Inexpressible("parallel_tool_calls", "Gemini cannot be held to one tool call at a time");
   }
   const system = request.system.filter((part) => part.text !== "").map((part) => ({ text: part.text }));
-  return given({
+  return withoutUndefined({
     systemInstruction: system.length === 0 ? undefined : { parts: system },
     contents: writeContents(request.messages, request.model),
     ...writeTools(request),

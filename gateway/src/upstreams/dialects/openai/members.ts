@@ -1,5 +1,4 @@
 // Members of a request, read strictly: absent or null is undefined, and a wrong type is refused by its name.
-// What is written leaves undefined members out.
 
 import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
 import { Inexpressible } from "../dialect.ts";
@@ -39,6 +38,3 @@ export function refuseOthers(object: JsonObject, known: ReadonlySet<string>, fie
 
 export const saysNothing = (value: unknown): boolean =>
   value === undefined || value === null || value === false || (Array.isArray(value) && value.length === 0);
-
-export const withoutUndefined = (members: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));

@@ -3,7 +3,8 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { OutputFormat } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
-import { readFlag, readObject, readText, requireObject, requireText, withoutUndefined } from "./members.ts";
+import { withoutUndefined } from "../without-undefined.ts";
+import { readFlag, readObject, readText, requireObject, requireText } from "./members.ts";
 import { strictFor } from "./strict-schema.ts";
 
 export function readOutput(value: unknown): OutputFormat | undefined {

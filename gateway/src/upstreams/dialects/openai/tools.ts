@@ -5,6 +5,7 @@ import { readCacheControl, writeCacheControl } from "../cache-control.ts";
 import type { ChatRequest, ToolChoice, ToolDefinition } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { onlyAllowed, type AllowedTools } from "../only-allowed.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 import {
   readFlag,
   readList,
@@ -13,7 +14,6 @@ import {
   refuseOthers,
   requireObject,
   requireText,
-  withoutUndefined,
 } from "./members.ts";
 import { strictFor } from "./strict-schema.ts";
 

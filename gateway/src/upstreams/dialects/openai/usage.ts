@@ -3,7 +3,7 @@
 import { isJsonObject, objectOrEmpty, type JsonObject } from "../../../platform/json.ts";
 import { isPlainCount, readCount } from "../../../prices/read-count.ts";
 import type { ChatUsage } from "../chat.ts";
-import { withoutUndefined } from "./members.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 
 /** Odd figures are bent into range, and parts never exceed their whole: no bucket is negative. */
 export function readUsage(value: unknown): ChatUsage | undefined {

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatAnswer, ChatPart, ToolCallPart } from "../chat.ts";
 import type { WriteContext } from "../dialect.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 import { writeImage } from "./content.ts";
-import { withoutUndefined } from "./members.ts";
 import { writeStopReason } from "./stop-reason.ts";
 import { writeSignature, writeToolCall } from "./tool-calls.ts";
 import { writeUsage } from "./usage.ts";

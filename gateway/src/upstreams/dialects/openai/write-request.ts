@@ -3,9 +3,10 @@ import type { ChatPart, ChatRequest, TextPart, ToolResultPart } from "../chat.ts
 import { Inexpressible } from "../dialect.ts";
 import { forcesCall } from "../forces-call.ts";
 import { opaqueEndUser } from "../end-user.ts";
+import { shownBelow, shownFor } from "../shown-results.ts";
+import { withoutUndefined } from "../without-undefined.ts";
 import { withoutMarks } from "./cache-marks.ts";
 import { writeContent, type ContentPart } from "./content.ts";
-import { withoutUndefined } from "./members.ts";
 import { writeReasoning } from "./effort.ts";
 import { writeOutput } from "./output-format.ts";
 import { writeSampling } from "./sampling.ts";
@@ -91,17 +92,15 @@ function writeUser(parts: readonly ChatPart[], field: string): readonly JsonObje
 function writeToolResult({ callId, content, isError }: ToolResultPart): JsonObject {
   const failure: readonly TextPart[] = isError ? [{ kind: "text", text: "The tool failed." }] : [];
   const texts = content.filter((part) => part.kind === "text");
-  const rest: readonly TextPart[] = texts.length < content.length ? [{ kind: "text", text: seeBelow }] : [];
+  const rest: readonly TextPart[] = texts.length < content.length ? [{ kind: "text", text: shownBelow }] : [];
   return { role: "tool", tool_call_id: callId, content: writeContent([...failure, ...texts, ...rest]) };
 }
 
 /** OpenAI takes texts only as the result of a tool: what else there is the user shows behind all results. */
 function shownBy({ callId, content }: ToolResultPart): readonly ContentPart[] {
   const shown = content.filter((part) => part.kind !== "text");
-  return shown.length === 0 ? [] : [{ kind: "text", text: `From the result of ${callId}:` }, ...shown];
+  return shown.length === 0 ? [] : [{ kind: "text", text: shownFor(callId) }, ...shown];
 }
-
-const seeBelow = "What it shows follows in the next message of the user.";
 
 /** Thinking is not sent back but to those who want it: OpenAI takes none, and cannot check another vendor's. */
 function writeAssistant(parts: readonly ChatPart[], field: string, wantsThoughts: boolean): JsonObject {
