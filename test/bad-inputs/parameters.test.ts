@@ -100,6 +100,25 @@ describe("what parameters can say", () => {
     }
   });
 
+  test("a parameter given twice is told as that, and a list in a body as what it is", async () => {
+    const told: readonly (readonly [() => Promise<Response>, string])[] = [
+      [() => gateway.call(account, "/v1/requests?model=a&model=b"), "model: given more than once"],
+      [() => gateway.call(account, "/v1/requests?status=held&status=held"), "status: given more than once"],
+      [
+        () => post("/v1/rerank", { query: ["a"], documents: ["b"] }),
+        "query: expected string, received array",
+      ],
+      [() => post("/v1/chat/completions", chatBody({ model: ["a"] })), "model: expected string"],
+    ];
+    for (const [ask, words] of told) {
+      const answered = await read(ask());
+      expect([answered.status, JSON.stringify(answered.body)]).toEqual([
+        400,
+        expect.stringContaining(words) as string,
+      ]);
+    }
+  });
+
   test("a chat limit that is no positive whole number is refused", async () => {
     const complete = (further: object) => post("/v1/chat/completions", chatBody(further));
     await expectEach([

@@ -11,7 +11,7 @@ import { returnCounted } from "../limits/return-counted.ts";
 
 /** Looked at before the body is waited for: who asks wrongly need not send one. */
 export const validateQuery = ({ rawQuery }: Call, { query }: Operation): unknown =>
-  rawQuery === "" ? checkNothing(query) : check(query, readQuery(rawQuery));
+  rawQuery === "" ? checkNothing(query) : check(query, readQuery(rawQuery), "query");
 
 /** What came of a body, as bytes; nobody waits for one that the operation does not have. */
 export function readBody(
@@ -40,7 +40,7 @@ export function validate(
   const { params, query, rawBody } = arrived;
   if (!schema) return { query, body: undefined, params, rawQuery, rawBody };
   if (bodyOptional && rawBody.byteLength === 0) {
-    return { query, body: check(schema, {}), params, rawQuery, rawBody };
+    return { query, body: check(schema, {}, "body"), params, rawQuery, rawBody };
   }
   const parsed = parseJson(rawBody, bodyValuesMax);
   if (!parsed.ok) refuse("invalid_parameters", parsed.why);
@@ -48,7 +48,7 @@ export function validate(
   const { plainNames } = parsed;
   const names = namesOf(schema);
   if (!plainNames || !names.plain) checkNames(names, parsed.value);
-  return { query, body: check(schema, parsed.value), params, rawQuery, rawBody, plainNames };
+  return { query, body: check(schema, parsed.value, "body"), params, rawQuery, rawBody, plainNames };
 }
 
 /** What a schema declares is what a call is priced and decided by; so nothing may look like it to somebody else. */
@@ -102,19 +102,22 @@ function readQuery(rawQuery: string): Record<string, string | string[]> {
 
 /** Most calls have no query; what their schema makes of that is always the same. */
 function checkNothing(schema: z.ZodType): unknown {
-  if (!ofNothing.has(schema)) ofNothing.set(schema, check(schema, readQuery("")));
+  if (!ofNothing.has(schema)) ofNothing.set(schema, check(schema, readQuery(""), "query"));
   return ofNothing.get(schema);
 }
 
 const ofNothing = new WeakMap<z.ZodType, unknown>();
 
-function check(schema: z.ZodType, value: unknown): unknown {
+function check(schema: z.ZodType, value: unknown, place: "query" | "body"): unknown {
   if (quickLookOf(schema)?.(value) === true) return value;
   const result = schema.safeParse(value, firstIssueOnly);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
   const field = issue?.path.join(".") ?? "";
-  const message = describe(issue, field, value);
+  const given = issue?.path.reduce(memberOf, value);
+  // A query has no lists of its own; in a body a list is what the caller wrote.
+  const isRepeated = place === "query" && Array.isArray(given);
+  const message = isRepeated ? `${field}: given more than once` : describe(issue, field, given);
   return refuse("invalid_parameters", message, field === "" ? {} : { field });
 }
 
@@ -128,13 +131,8 @@ function quickLookOf(schema: z.ZodType): ReturnType<typeof plainlyValid> {
 
 const quickLooks = new WeakMap<z.ZodType, ReturnType<typeof plainlyValid>>();
 
-function describe(issue: z.core.$ZodIssue | undefined, field: string, value: unknown): string {
+function describe(issue: z.core.$ZodIssue | undefined, field: string, given: unknown): string {
   if (!issue) return "the request is not valid";
-  const given = issue.path.reduce(memberOf, value);
-  const isParameter = issue.path.length === 1;
-  if (isParameter && Array.isArray(given) && issue.code === "invalid_type" && issue.expected === "string") {
-    return `${field}: given more than once`;
-  }
   if (issue.code === "unrecognized_keys") return `unknown member: ${issue.keys.join(", ")}`;
   if (given === undefined && unfit.has(issue.code)) return `${field} is required`;
   const what = issue.message.replace(/^Invalid input: /, "");
