@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { parseConfig } from "../../gateway/src/config/load-config.ts";
+import { describeGap } from "../../gateway/src/offer/advice/gap.ts";
 import { createOffer } from "../../gateway/src/offer/create-offer.ts";
 import { loadCatalogue } from "../../gateway/src/operation/catalogue.ts";
 import { catalogueFolder } from "../support/project-folder.ts";
@@ -169,6 +170,30 @@ test("a key that travels unencrypted, and a time in seconds, are told to the ope
       "a second is 1000",
   ]);
   expect(await notesOf(`url: "https://api.openai.com/v1", timeout_ms: 1000`)).toEqual([]);
+});
+
+test("a model for calls that name none is told to the operator where every call names one, or nobody has it", async () => {
+  const gapsOf = async (written: Record<string, string>): Promise<readonly string[]> => {
+    const operations = Object.entries(written).map(([id, model]) => `  ${id}: { default_model: ${model} }`);
+    const config = parseConfig(`operations:\n${operations.join("\n")}`, "tollgate.yaml", {});
+    const { gaps } = createOffer(await loadCatalogue([catalogueFolder]), config, "http://sandbox.invalid");
+    return gaps.map(describeGap);
+  };
+  expect(await gapsOf({ "rerank.create": "rerank-2.5", "images.generate": "gpt-image-2" })).toEqual([]);
+  const named = {
+    "chat.completions.create": "gpt-4o",
+    "models.generate_content": "gpt-4o",
+    "embeddings.create": "text-embedding-3-small",
+    "video.synthesis.create": "wan2.6-t2v",
+  };
+  expect((await gapsOf(named)).toSorted()).toEqual(
+    Object.keys(named)
+      .map((id) => `operations.${id}.default_model: every call of this operation names its model`)
+      .toSorted(),
+  );
+  expect(await gapsOf({ "rerank.create": "rerank-9" })).toEqual([
+    'operations.rerank.create.default_model: "rerank-9" is not offered here',
+  ]);
 });
 
 /** Without a sandbox: nothing else is said of what is written here than what is doubtful in it. */

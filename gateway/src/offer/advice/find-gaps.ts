@@ -22,7 +22,7 @@ export function findGaps(bound: Bound): Gap[] {
     ...offered.flatMap((one) => [
       ...unpricedParts(one.operation, models),
       ...unfitPriceWords(one.operation, config.operations.get(one.operation.id)),
-      ...missingDefault(one, config),
+      ...unfitDefault(one, config),
     ]),
     ...unknownOperations(offered, config),
     ...unknownModels(catalogue, config),
@@ -60,10 +60,13 @@ const pricedOtherwise = {
   per_second: "price_beside_models",
 } as const;
 
-function missingDefault({ operation: { id: operationId }, models }: OfferedOperation, config: Config): Gap[] {
+function unfitDefault({ operation, models }: OfferedOperation, config: Config): Gap[] {
+  const { id: operationId, price } = operation;
   const wanted = config.operations.get(operationId)?.defaultModel;
-  if (wanted === undefined || models.has(wanted)) return [];
-  return [{ kind: "default_not_offered", operationId, model: wanted }];
+  if (wanted === undefined) return [];
+  if (!models.has(wanted)) return [{ kind: "default_not_offered", operationId, model: wanted }];
+  const mayNameNone = price.kind === "per_token" && price.defaultModels !== undefined;
+  return mayNameNone ? [] : [{ kind: "default_of_named", operationId }];
 }
 
 /** A name that nothing bears would be ignored. */

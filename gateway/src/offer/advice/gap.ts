@@ -16,7 +16,8 @@ type OperationGap =
         | "price_beside_reports"
         | "price_beside_models"
         | "price_of_free"
-        | "cost_without_reports";
+        | "cost_without_reports"
+        | "default_of_named";
       readonly operationId: string;
     }
   | { readonly kind: "default_not_offered"; readonly operationId: string; readonly model: string };
@@ -66,6 +67,8 @@ export function describeGap(gap: Gap): string {
       return `operations.${gap.operationId}.price_usd: this operation is free`;
     case "cost_without_reports":
       return `operations.${gap.operationId}: cost_factor and max_cost_usd are for operations priced by what their vendor reports`;
+    case "default_of_named":
+      return `operations.${gap.operationId}.default_model: every call of this operation names its model`;
     case "default_not_offered":
       return `operations.${gap.operationId}.default_model: "${gap.model}" is not offered here`;
     case "unknown_model_off":
