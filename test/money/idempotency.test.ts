@@ -372,7 +372,9 @@ test("what is free and changes nothing more when repeated is answered anew under
   };
   const said = Object.entries(contract.paths).flatMap(([path, { post }]) => {
     const key = post?.parameters?.find(({ $ref }) => $ref?.includes("/Idempotency-Key"))?.$ref;
-    return post ? [{ path, needless: key?.endsWith("-Not-Needed"), conflicts: "409" in post.responses }] : [];
+    return post
+      ? [{ path, key, needless: key?.endsWith("-Not-Needed"), conflicts: "409" in post.responses }]
+      : [];
   });
   // The contract promises a conflict where, and only where, a key is remembered.
   expect(said.filter(({ needless, conflicts }) => needless !== !conflicts)).toEqual([]);
@@ -381,6 +383,10 @@ test("what is free and changes nothing more when repeated is answered anew under
     "/apis/v1/social_a/links/{link_id}/revoke",
     "/v1/messages/count_tokens",
     "/v1beta/models/{model}:countTokens",
+  ]);
+  // Nor does it promise one to whoever repeats the creation of a task, who gets the task again.
+  expect(said.filter(({ key }) => key?.endsWith("-Of-Task")).map(({ path }) => path)).toEqual([
+    "/apis/v1/services/aigc/video-generation/video-synthesis",
   ]);
 });
 

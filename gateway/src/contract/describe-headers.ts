@@ -55,7 +55,7 @@ type RequestHeader = [name: string, description: string, schema: z.ZodType, shar
 
 function usualRequestHeaders(operation: Operation, { provider }: Names): RequestHeader[] {
   const usual: RequestHeader[] = [];
-  if (takesIdempotencyKey(operation)) usual.push(remembersKeys(operation) ? onceKey : needlessKey);
+  if (takesIdempotencyKey(operation)) usual.push(keyOf(operation));
   if (operation.price.kind === "free") return usual;
   usual.push(
     [
@@ -74,10 +74,23 @@ function usualRequestHeaders(operation: Operation, { provider }: Names): Request
 
 const idempotencyKey = z.string().regex(idempotencyKeyPattern);
 
+const keyOf = (operation: Operation): RequestHeader => {
+  if (!remembersKeys(operation)) return needlessKey;
+  return isSold(operation) && operation.task ? taskKey : onceKey;
+};
+
 const onceKey: RequestHeader = [
   "Idempotency-Key",
   `Executes and charges once: for ${idempotencyKeptHours} hours a repetition is answered 409 with the first call's id, status and charge.`,
   idempotencyKey,
+];
+
+/** Whoever lost the answer to a creation needs the task's id more than anything else. */
+const taskKey: RequestHeader = [
+  "Idempotency-Key",
+  `Executes and charges once: for ${idempotencyKeptHours} hours a repetition is answered with the task that the first call created.`,
+  idempotencyKey,
+  "Idempotency-Key-Of-Task",
 ];
 
 const needlessKey: RequestHeader = [
