@@ -314,6 +314,12 @@ test("agents that ask for Markdown get it at the page's own address", async () =
   expect(browser.headers.get("content-type")).toBe("text/html; charset=utf-8");
 });
 
+test("where an operation can be tried is the reference in a browser, also for who reads its Markdown", async () => {
+  const place = "/docs#tag/models/POST/v1/rerank";
+  expect(await words("/docs/operations/rerank.create")).toContain(`href="${place}"`);
+  expect(await words("/docs/operations/rerank.create.md")).toContain(`(${gateway.url}${place})`);
+});
+
 test("a missing page is a page for people and a refusal for programs; API paths stay as they are", async () => {
   const page = await read("/no/such/page", { accept: "text/html,*/*;q=0.8" });
   expect([page.status, page.headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);

@@ -39,8 +39,8 @@ export interface Page {
   readonly head?: Html;
 }
 
-/** Paths without a Markdown twin are data or texts already. */
-const hasTwin = (path: string): boolean => !/^\/(api|openapi|assets|llms\.txt|mcp)/.test(path);
+/** Paths without a Markdown twin are data or texts already, or a place in the reference, where calls are tried in a browser. */
+const hasTwin = (path: string): boolean => !/^\/(api|openapi|assets|llms\.txt|mcp|docs#)/.test(path);
 
 export function createMaterial(offer: Offer, addresses: Addresses, assets: Assets): Material {
   const { siteUrl, baseUrl } = addresses;
