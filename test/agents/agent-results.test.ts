@@ -79,6 +79,45 @@ describe("what a call answers", () => {
     expect(content.slice(1) as unknown[]).toEqual([image, image]);
   });
 
+  test("an image that a model drew in a conversation comes as an image, in whatever dialect it was asked", async () => {
+    const drawn = `iVBORw0KGgoA${"A".repeat(200_000)}`;
+    const parts = [{ text: "Here:" }, { inlineData: { mimeType: "image/png", data: drawn } }];
+    const body = JSON.stringify({
+      candidates: [{ content: { role: "model", parts }, finishReason: "STOP", index: 0 }],
+      usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 100, totalTokenCount: 105 },
+    });
+    const model = "gemini-2.5-flash";
+    const messages = [{ role: "user", content: "draw a boat" }];
+    const note = "(image 1 of this answer's content)";
+    for (const [operationId, given, shown] of [
+      [
+        "models.generate_content",
+        { contents: [{ role: "user", parts: [{ text: "draw a boat" }] }] },
+        { candidates: [{ content: { parts: [{ text: "Here:" }, { inlineData: { data: note } }] } }] },
+      ],
+      [
+        "chat.completions.create",
+        { messages },
+        { choices: [{ message: { content: "Here:", images: [{ image_url: { url: note } }] } }] },
+      ],
+      [
+        "messages.create",
+        { messages, max_tokens: 500 },
+        { content: [{ text: "Here:" }, { text: `![image](${note})` }] },
+      ],
+    ] as const) {
+      await gateway.sandbox.fault({ vendor: "gemini", status: 200, body });
+      const { structuredContent, content } = await use({
+        operation_id: operationId,
+        arguments: { model, ...given },
+        max_price_usd: 1,
+      });
+      expect(structuredContent).toMatchObject({ status: "completed", result: shown });
+      expect(structuredContent["truncated"]).toBeUndefined();
+      expect(content.slice(1) as unknown[]).toEqual([{ type: "image", data: drawn, mimeType: "image/png" }]);
+    }
+  });
+
   test("how long a result may be is told before anything is spent", async () => {
     const details = await useTool(mcp, account.key, "get_details", { operation_id: "embeddings.create" });
     expect(details.structuredContent["limits"]).toMatchObject({ result_bytes_max: 65_536 });

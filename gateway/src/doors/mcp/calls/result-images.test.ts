@@ -41,9 +41,45 @@ test("each kind is named, and what is no image stays where it is", () => {
   }
 });
 
+test("images are taken from everywhere that models leave what they drew, and from nowhere else", () => {
+  const address = `data:image/png;base64,${png}`;
+  const answer = (shown: readonly string[]) => ({
+    data: { b64_json: shown[0] },
+    candidates: [{ content: { parts: [{ text: address }, { inlineData: { data: shown[1] } }] } }],
+    output: [{ type: "message", content: [{ text: address }] }, { result: shown[2] }],
+    choices: [{ message: { content: address, images: [{ image_url: { url: shown[3] } }] } }],
+    content: [
+      { text: `Two: ![image](${shown[4]}) ![image](${shown[5]})` },
+      {
+        text: `<img src="${address}">, ![image](https://example.com/a.png), ![image](${address.slice(0, -1)})`,
+      },
+    ],
+  });
+  const images: ImageContent[] = [];
+  const { result, leftOut } = takeImages(answer([png, png, png, address, address, address]), images);
+  expect(leftOut).toBe(false);
+  expect(images).toEqual(
+    Array.from({ length: 6 }, () => ({ type: "image", data: png, mimeType: "image/png" })),
+  );
+  expect(result).toEqual(answer([1, 2, 3, 4, 5, 6].map((n) => `(image ${n} of this answer's content)`)));
+});
+
 test("four times as many images take about four times as long", () => {
   expectInProportion((size) => {
     const data = Array.from({ length: size }, () => ({ b64_json: "/9j/" }));
     return () => expect(takeImages({ data }, []).leftOut).toBe(false);
   }, 8000);
+});
+
+test("a text that only begins images takes time by its length", () => {
+  for (const beginning of [
+    "![image](data:",
+    "![image](data:;base64,",
+    "![image](data:image/png;base64,iVBO",
+  ]) {
+    expectInProportion((size) => {
+      const result = { content: [{ text: beginning.repeat(size) }] };
+      return () => expect(takeImages(result, []).result).toEqual(result);
+    }, 8000);
+  }
 });
