@@ -8,6 +8,15 @@ export function readCacheControl(control: unknown): Cacheable["cache"] {
   return control["ttl"] === "1h" ? "1h" : "5m";
 }
 
+/** A mark on a whole message stands for one on its last part. */
+export const withEndMarked = <Part extends Cacheable>(
+  parts: readonly Part[],
+  cache: Cacheable["cache"],
+): readonly Part[] =>
+  cache === undefined
+    ? parts
+    : parts.map((part, at) => (at === parts.length - 1 ? { ...part, cache } : part));
+
 export const writeCacheControl = ({ cache }: Cacheable): JsonObject =>
   cache === undefined
     ? {}

@@ -1,7 +1,8 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import { isThought, thoughtsIn } from "./answer-members.ts";
+import { readCacheControl, withEndMarked } from "../cache-control.ts";
 import { checkCallId } from "../call-id.ts";
-import type { ChatMessage, ChatPart, TextPart } from "../chat.ts";
+import type { Cacheable, ChatMessage, ChatPart, TextPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { checkParts, readContent, readTextContent } from "./content.ts";
 import { readList, readText, requireObject, requireText } from "./members.ts";
@@ -19,19 +20,23 @@ export function readMessages(value: unknown): {
     const field = `messages[${at}]`;
     const message = requireObject(item, field);
     checkMembers(message, field);
+    const cache = readCacheControl(message["cache_control"]);
     switch (message["role"]) {
       case "system":
       case "developer":
-        system.push(...readTextContent(message["content"], `${field}.content`));
+        system.push(...withEndMarked(readTextContent(message["content"], `${field}.content`), cache));
         break;
       case "user":
-        messages.push({ role: "user", parts: readContent(message["content"], `${field}.content`) });
+        messages.push({
+          role: "user",
+          parts: withEndMarked(readContent(message["content"], `${field}.content`), cache),
+        });
         break;
       case "assistant":
-        messages.push({ role: "assistant", parts: readAssistant(message, field, room) });
+        messages.push({ role: "assistant", parts: readAssistant(message, field, room, cache) });
         break;
       case "tool":
-        messages.push({ role: "user", parts: [readToolResult(message, field)] });
+        messages.push({ role: "user", parts: [readToolResult(message, field, cache)] });
         break;
       default:
         throw new Inexpressible(`${field}.role`, `${JSON.stringify(message["role"])} cannot be translated`);
@@ -40,8 +45,11 @@ export function readMessages(value: unknown): {
   return { system, messages };
 }
 
-/** A `name` only tells apart who speaks: others have no place for it, and too many clients send it to refuse it. */
-const understood: ReadonlySet<string> = new Set(["role", "content", "name", "tool_call_id"]);
+/**
+ * A `name` only tells apart who speaks: others have no place for it, and too many clients send it to refuse it. Clients of
+ * Claude's models that write a content as one text mark the message to be cached instead.
+ */
+const understood: ReadonlySet<string> = new Set(["role", "content", "name", "tool_call_id", "cache_control"]);
 
 /** What a model said comes back with whatever its vendor put there, and nothing of that is a wish of the caller's. */
 function checkMembers(message: JsonObject, field: string): void {
@@ -53,7 +61,12 @@ function checkMembers(message: JsonObject, field: string): void {
   checkParts(message["content"], `${field}.content`);
 }
 
-function readAssistant(message: JsonObject, field: string, room: ArgumentsRoom): readonly ChatPart[] {
+function readAssistant(
+  message: JsonObject,
+  field: string,
+  room: ArgumentsRoom,
+  cache: Cacheable["cache"],
+): readonly ChatPart[] {
   for (const name of ["function_call", "audio"]) {
     if (message[name] === undefined || message[name] === null) continue;
     throw new Inexpressible(`${field}.${name}`, "cannot be translated");
@@ -63,7 +76,7 @@ function readAssistant(message: JsonObject, field: string, room: ArgumentsRoom):
   const refusal = readText(message["refusal"], `${field}.refusal`) ?? "";
   return [
     ...(thinking === "" ? [] : [{ kind: "reasoning", text: thinking } as const]),
-    ...readTextContent(withoutThoughts(message["content"]), `${field}.content`),
+    ...withEndMarked(readTextContent(withoutThoughts(message["content"]), `${field}.content`), cache),
     // Not OpenAI's, but how our own answers show what a model drew.
     ...readContent(message["images"], `${field}.images`),
     ...(refusal === "" ? [] : [{ kind: "text", text: refusal } as const]),
@@ -77,10 +90,10 @@ const withoutThoughts = (content: unknown): unknown =>
     ? content.map((part: unknown) => (isThought(part) ? { type: "text", text: "" } : part))
     : content;
 
-const readToolResult = (message: JsonObject, field: string): ChatPart => ({
+const readToolResult = (message: JsonObject, field: string, cache: Cacheable["cache"]): ChatPart => ({
   kind: "tool_result",
   callId: checkCallId(requireText(message["tool_call_id"], `${field}.tool_call_id`), `${field}.tool_call_id`),
   name: readText(message["name"], `${field}.name`),
-  content: readContent(message["content"], `${field}.content`),
+  content: withEndMarked(readContent(message["content"], `${field}.content`), cache),
   isError: false,
 });
