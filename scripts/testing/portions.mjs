@@ -22,16 +22,20 @@ const portionCount = 18;
 /** Neighbours, which are alike, fall into different ones. */
 function portionsOf(files) {
   const alone = longFiles.filter((file) => files.includes(file)).map((file) => [file]);
-  const others = files.filter((file) => !longFiles.includes(file));
+  const inBrowser = files.filter((file) => file.endsWith(inBrowserTest));
+  const others = files.filter((file) => !longFiles.includes(file) && !inBrowser.includes(file));
   const together = Array.from({ length: portionCount }, (_, portion) =>
     others.filter((_file, index) => index % portionCount === portion),
   );
-  return [...alone, ...together];
+  return [inBrowser, ...alone, ...together];
 }
 
+/** These have one browser, which is quick once it has shown a page or two. */
+const inBrowserTest = "-in-browser.test.ts";
+
 /**
- * Those that start programs and browsers take a minute. They come first, each by itself, or the end would wait for one; those
- * that work all the time between those that mostly wait.
+ * Those that start programs take a minute. They come first, each by itself, or the end would wait for one; those that work all
+ * the time between those that mostly wait.
  */
 const longFiles = [
   "./test/operator/operator.test.ts",
@@ -39,11 +43,8 @@ const longFiles = [
   "./test/crashes/failpoints.test.ts",
   "./test/tasks/task-verdicts.test.ts",
   "./gateway/src/stores/sqlite/sqlite-ledger.test.ts",
-  "./test/site/site-in-browser.test.ts",
-  "./test/site/reference-in-browser.test.ts",
   "./gateway/src/host/listen.test.ts",
   "./test/crashes/kills.test.ts",
-  "./test/account/account-in-browser.test.ts",
   "./test/crashes/disk-faults.test.ts",
   "./test/crashes/task-kills.test.ts",
   "./test/crashes/chaos.test.ts",

@@ -38,11 +38,10 @@ export function testInBrowser(promise: string, run: () => Promise<void>): void {
 export async function openBrowser(options: BrowserOptions = {}): Promise<TestBrowser> {
   const { width = 1280, height = 800, dark = false, javaScript = true } = options;
   const browser = await enterProgram();
-  const context = await browser.newContext({
-    viewport: { width, height },
-    colorScheme: dark ? "dark" : "light",
-    javaScriptEnabled: javaScript,
-  });
+  const page = (javaScript ? takeSpare() : undefined) ?? (await openPage(browser, javaScript));
+  const context = page.context();
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ media: null, colorScheme: dark ? "dark" : "light" });
   const complaints: string[] = [];
   const requested: string[] = [];
   context.on("console", (message) => {
@@ -53,10 +52,41 @@ export async function openBrowser(options: BrowserOptions = {}): Promise<TestBro
     if (!request.url().startsWith("data:")) requested.push(request.url());
   });
   const close = async (): Promise<void> => {
-    await context.close();
+    if (javaScript) await empty(page, requested);
+    if (javaScript && spare === undefined) spare = page;
+    else await context.close();
     leaveProgram();
   };
-  return { page: await context.newPage(), complaints, requested, close };
+  return { page, complaints, requested, close };
+}
+
+const openPage = async (browser: Browser, javaScript: boolean): Promise<Page> =>
+  (await browser.newContext({ javaScriptEnabled: javaScript })).newPage();
+
+/** What a test has left. A new one has processes of its own, and they work for a second before it shows anything. */
+let spare: Page | undefined;
+
+function takeSpare(): Page | undefined {
+  const taken = spare;
+  spare = undefined;
+  return taken;
+}
+
+/** Whoever comes next finds nothing of what it showed, fetched, kept or was allowed. */
+async function empty(page: Page, requested: readonly string[]): Promise<void> {
+  const context = page.context();
+  // A page that could not be reached has none.
+  await page.evaluate("sessionStorage.clear()").catch(() => {});
+  await page.goto("about:blank");
+  for (const event of ["console", "weberror", "request"] as const) context.removeAllListeners(event);
+  await context.clearCookies();
+  await context.clearPermissions();
+  // Not for longer: where two debug a page, neither's screen or paper survives the next address.
+  const debuggedBy = await context.newCDPSession(page);
+  await debuggedBy.send("Network.clearBrowserCache");
+  for (const origin of new Set(requested.map((url) => new URL(url).origin)))
+    await debuggedBy.send("Storage.clearDataForOrigin", { origin, storageTypes: "all" });
+  await debuggedBy.detach();
 }
 
 /** Who comes next usually comes at once. */
@@ -84,6 +114,7 @@ function leaveProgram(): void {
 async function endProgram(): Promise<void> {
   const ending = started;
   started = undefined;
+  spare = undefined;
   await (await ending)?.close();
 }
 
