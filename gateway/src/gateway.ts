@@ -43,7 +43,7 @@ export interface GatewayParts {
   readonly forwarder: Forwarder;
   /** Speaks to the platforms at which people link their accounts. */
   readonly platformClient: PlatformClient;
-  /** Which upstreams are paused after failures; with the usual rules when not given. */
+  /** Which upstreams are paused after failures. */
   readonly health?: UpstreamHealth;
   /** Where failures of the store are told, also by whoever opened it; told to the log when not given. */
   readonly storeNews?: StoreNews;

@@ -11,11 +11,10 @@ export const snapshotOrder = (max: number, more: object = {}) => ({
   max_price_usd: max,
   ...more,
 });
-export const tagOrder = (max: number, more: object = {}) => ({
+export const tagOrder = (max: number) => ({
   operation_id: "reseller.social_c.tag_detail",
   arguments: { tag_name: "cats" },
   max_price_usd: max,
-  ...more,
 });
 export const videoOrder = (max: number, prompt: string, more: object = {}) => ({
   operation_id: "video.synthesis.create",

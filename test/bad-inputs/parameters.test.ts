@@ -304,11 +304,11 @@ describe("what parameters can say", () => {
 
   test("a repeated Idempotency-Key is answered 409 by its state; at most one charge", async () => {
     const own = await gateway.openAccount({ tier: "enterprise" });
-    const send = (by: TestAccount, body: string, key = "again") =>
+    const send = (by: TestAccount, body: string) =>
       read(
         gateway.call(by, "/v1/rerank", {
           method: "POST",
-          headers: { ...json, "Idempotency-Key": key },
+          headers: { ...json, "Idempotency-Key": "again" },
           body,
         }),
       );

@@ -47,8 +47,8 @@ const totalOf = (costs: readonly number[]): number => costs.reduce((sum, cost) =
 const atAll = <Result>(times: number, act: (node: RealNode, index: number) => Promise<Result>) =>
   Promise.all(Array.from({ length: times }, (_, index) => act(three[index % 3] ?? three[0], index)));
 
-const balanceOf = async (account: TestAccount, node = three[0]): Promise<number> => {
-  const answer = (await (await node.call(account, balancePath)).json()) as { balance_micros_usd: number };
+const balanceOf = async (account: TestAccount): Promise<number> => {
+  const answer = (await (await three[0].call(account, balancePath)).json()) as { balance_micros_usd: number };
   return answer.balance_micros_usd;
 };
 

@@ -30,9 +30,9 @@ afterAll(async () => {
 });
 
 const spent = async (): Promise<number> => 5_000_000 - (await nodes.second.balance(account)).balance;
-const ask = async (node: "first" | "second", params: object, id = 0): Promise<string> => {
+const ask = async (node: "first" | "second", params: object): Promise<string> => {
   nodes.sendTo(node);
-  return JSON.stringify((await old.ask("tools/call", params, id)).message.result);
+  return JSON.stringify((await old.ask("tools/call", params, 0)).message.result);
 };
 const use = (given: object) => ({ name: "use", arguments: given });
 const batch = (...calls: object[]) => ({ name: "batch_use", arguments: { calls } });

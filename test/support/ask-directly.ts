@@ -1,11 +1,10 @@
 // Asks a gateway in the same process, without a socket.
 
 import type { Gateway } from "../../gateway/src/gateway.ts";
-import type { Peer } from "../../gateway/src/platform/peer.ts";
 import type { PacedBody } from "../../gateway/src/platform/paced-body.ts";
 import { isPaced, responseOf } from "../../gateway/src/platform/reply.ts";
 
-export async function askDirectly(gateway: Gateway, request: Request, peer?: Peer): Promise<Response> {
+export async function askDirectly(gateway: Gateway, request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url);
   const asked = {
     method: request.method,
@@ -20,7 +19,7 @@ export async function askDirectly(gateway: Gateway, request: Request, peer?: Pee
     bytes: () => request.bytes(),
     toRequest: () => request,
   };
-  const answer = await gateway.answer(asked, peer);
+  const answer = await gateway.answer(asked);
   if (answer instanceof Response) return answer;
   if ("page" in answer) return answer.page;
   const { body } = answer;

@@ -85,14 +85,10 @@ export async function startLink(
 }
 
 /** Walks from the platform's first page to where it sends the person back, as one of the sandbox's people. */
-export async function agree(
-  visitor: Visitor,
-  authUrl: string,
-  { person = "ada", decision = "allow" }: { person?: string; decision?: "allow" | "deny" } = {},
-): Promise<string> {
+export async function agree(visitor: Visitor, authUrl: string): Promise<string> {
   let page = await visitor.open(authUrl);
-  if (page.text.includes("Choose who you are")) page = await visitor.submit(page, { person });
-  return (await visitor.submit(page, { decision }, "/oauth_callback")).url;
+  if (page.text.includes("Choose who you are")) page = await visitor.submit(page, { person: "ada" });
+  return (await visitor.submit(page, { decision: "allow" }, "/oauth_callback")).url;
 }
 
 /** Links one of the sandbox's people to the account's key, the whole way. */

@@ -8,8 +8,8 @@ const contract = (described: JsonObject, path = "/v1/a", schemas: JsonObject = {
   components: { schemas },
 });
 
-const query = (schema: JsonObject, required = false, name = "q"): JsonObject => ({
-  parameters: [{ name, in: "query", required, schema }],
+const query = (schema: JsonObject, required = false): JsonObject => ({
+  parameters: [{ name: "q", in: "query", required, schema }],
 });
 const body = (schema: JsonObject): JsonObject => ({
   requestBody: { required: true, content: { "application/json": { schema } } },
@@ -170,8 +170,8 @@ test("schemas that refer to themselves are compared and come to an end", () => {
 });
 
 test("a dearer or cheaper call is a change that breaks nobody", () => {
-  const priced = (usd: string, model = "m") =>
-    contract({ "x-price": { kind: "per_token", models: [{ model, usd_per_unit: { input: usd } }] } });
+  const priced = (usd: string) =>
+    contract({ "x-price": { kind: "per_token", models: [{ model: "m", usd_per_unit: { input: usd } }] } });
   const only = (before: JsonObject, after: JsonObject) => compareContracts(before, after).changed[0]?.changes;
   expect(only(priced("0.05"), priced("0.06"))).toEqual([
     {

@@ -32,23 +32,14 @@ interface Wait {
   readonly guessed?: true | undefined;
 }
 
-interface HealthRules {
-  /** One failure is an accident; so many in a row, without a single answer between them, are not. */
-  readonly failuresToPause: number;
-  /** The pause after failures. Each trial that fails doubles it. */
-  readonly firstPauseMs: number;
-  /** No pause is longer, whatever Retry-After says: a trial costs one call, a dead upstream costs them all. */
-  readonly pauseMsMax: number;
-  /** A trial that takes longer keeps nobody from trying: answers of models may take minutes. */
-  readonly trialMsMax: number;
-}
-
-export const usualRules: HealthRules = {
-  failuresToPause: 5,
-  firstPauseMs: 5_000,
-  pauseMsMax: 60_000,
-  trialMsMax: 10_000,
-};
+/** One failure is an accident; so many in a row, without a single answer between them, are not. */
+export const failuresToPause = 5;
+/** The pause after failures. Each trial that fails doubles it. */
+export const firstPauseMs = 5_000;
+/** No pause is longer, whatever Retry-After says: a trial costs one call, a dead upstream costs them all. */
+const pauseMsMax = 60_000;
+/** A trial that takes longer keeps nobody from trying: answers of models may take minutes. */
+const trialMsMax = 10_000;
 
 /** A busy upstream that does not say for how long rests this long while there are others; alone it is asked on. */
 const busyRestMs = 1_000;
@@ -66,11 +57,7 @@ interface Circuit {
   busyUntilMs: number;
 }
 
-export function createUpstreamHealth(
-  monotonicMs: () => number,
-  changes: Partial<HealthRules> = {},
-): UpstreamHealth {
-  const rules = { ...usualRules, ...changes };
+export function createUpstreamHealth(monotonicMs: () => number): UpstreamHealth {
   const circuits = new Map<string, Circuit>();
 
   const addCircuit = (name: string): Circuit => {
@@ -93,7 +80,7 @@ export function createUpstreamHealth(
     pausedUntilMs === undefined ? 0 : Math.max(pausedUntilMs, trialUntilMs);
 
   const pause = (circuit: Circuit, pauseMs: number, cause: Omit<Wait, "retryInMs">): void => {
-    const untilMs = monotonicMs() + Math.min(pauseMs, rules.pauseMsMax);
+    const untilMs = monotonicMs() + Math.min(pauseMs, pauseMsMax);
     if (untilMs >= (circuit.pausedUntilMs ?? 0)) {
       circuit.why = cause.why;
       circuit.outOfCredit = cause.outOfCredit;
@@ -114,9 +101,8 @@ export function createUpstreamHealth(
     circuit.failures++;
     // Calls that were under way when the pause began say nothing new.
     if (circuit.pausedUntilMs !== undefined && pass !== "trial") return;
-    if (pass !== "trial" && circuit.failures < rules.failuresToPause) return;
-    circuit.pauseMs =
-      circuit.pauseMs === 0 ? rules.firstPauseMs : Math.min(circuit.pauseMs * 2, rules.pauseMsMax);
+    if (pass !== "trial" && circuit.failures < failuresToPause) return;
+    circuit.pauseMs = circuit.pauseMs === 0 ? firstPauseMs : Math.min(circuit.pauseMs * 2, pauseMsMax);
     pause(circuit, circuit.pauseMs, { why: "failing", guessed: true });
   };
 
@@ -131,7 +117,7 @@ export function createUpstreamHealth(
       const nowMs = monotonicMs();
       if (nextEntryMs(circuit) > nowMs) return "paused";
       // A rate-limited upstream works, so its trial may be short; only a failing one has to prove itself.
-      circuit.trialUntilMs = nowMs + (circuit.why === "rate_limited" ? busyRestMs : rules.trialMsMax);
+      circuit.trialUntilMs = nowMs + (circuit.why === "rate_limited" ? busyRestMs : trialMsMax);
       return "trial";
     },
     streams: (name, pass) => {
@@ -140,7 +126,7 @@ export function createUpstreamHealth(
       circuit.trialUntilMs = 0;
       circuit.pausedUntilMs = undefined;
       // For one that was failing this is only a beginning: the next stream that breaks off pauses it again, and for longer.
-      if (circuit.why === "failing") circuit.failures = rules.failuresToPause - 1;
+      if (circuit.why === "failing") circuit.failures = failuresToPause - 1;
       // The trial is over: whatever the stream's end says, it may be older than the next pause.
       return "usual";
     },

@@ -1,5 +1,5 @@
 import type { Upstream } from "../operation/upstream.ts";
-import { usualRules, type UpstreamHealth } from "./upstream-health.ts";
+import { failuresToPause, firstPauseMs, type UpstreamHealth } from "./upstream-health.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** What whoever operates the gateway should hear of an upstream: once when trouble begins, once when it is over. */
@@ -64,14 +64,14 @@ export function withNews(health: UpstreamHealth, { monotonicMs, tell }: Parts): 
     if (toldAtMs !== undefined) return false;
     // A failure is an accident, and a vendor that asks for a second now and then would fill the log.
     return verdict.kind === "asks_to_wait"
-      ? monotonicMs() + verdict.waitMs - sinceMs >= usualRules.firstPauseMs
-      : failures >= usualRules.failuresToPause;
+      ? monotonicMs() + verdict.waitMs - sinceMs >= firstPauseMs
+      : failures >= failuresToPause;
   };
 
   const hearThatItWorks = (name: string, { sinceMs, toldAtMs }: Trouble): void => {
     const nowMs = monotonicMs();
     // Answers to calls from before may still come; taking each for the end would tell of many ends and beginnings.
-    if (toldAtMs !== undefined && nowMs - toldAtMs < usualRules.firstPauseMs) return;
+    if (toldAtMs !== undefined && nowMs - toldAtMs < firstPauseMs) return;
     troubles.delete(name);
     if (toldAtMs !== undefined) tell({ kind: "works_again", upstream: name, troubledMs: nowMs - sinceMs });
   };
