@@ -92,7 +92,7 @@ export const mutants = [
   },
   {
     name: "a restored file may lose its name to a power cut",
-    file: "gateway/src/stores/sqlite/file/backup.ts",
+    file: "gateway/src/stores/sqlite/file/restore.ts",
     find: "  syncFolder(dirname(resolve(path)));\n",
     replace: "",
     tests: ["test/crashes/disk-faults.test.ts"],
@@ -354,14 +354,14 @@ export const mutants = [
   },
   {
     name: "a backup replaces data whose books were moved",
-    file: "gateway/src/stores/sqlite/file/backup.ts",
+    file: "gateway/src/stores/sqlite/file/restore.ts",
     find: "  if (!overMoved) checkNotElsewhere(path);\n",
     replace: "",
     tests: ["gateway/src/stores/sqlite/file/backup.test.ts"],
   },
   {
     name: "a backup of another installation replaces the data",
-    file: "gateway/src/stores/sqlite/file/backup.ts",
+    file: "gateway/src/stores/sqlite/file/restore.ts",
     find: "    checkSecret(db, backup, fingerprint);\n",
     replace: "",
     tests: ["gateway/src/stores/sqlite/file/backup.test.ts"],

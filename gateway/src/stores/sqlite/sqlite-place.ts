@@ -1,12 +1,13 @@
 import { resolve } from "node:path";
 import { checkData, type DataPlace } from "../data-place.ts";
-import { backUp, restore } from "./file/backup.ts";
+import { backUp } from "./file/backup.ts";
 import { checkWritable } from "./file/check-writable.ts";
 import { backUpInto } from "./file/kept-backups.ts";
 import { namingDamage } from "./file/database.ts";
 import { isThere } from "../../platform/is-there.ts";
 import { lookAtFile } from "./file/look-at-file.ts";
 import { realPathOf } from "./file/real-path.ts";
+import { restore } from "./file/restore.ts";
 import { takeServerLock, type ServerLock } from "./file/server-lock.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 

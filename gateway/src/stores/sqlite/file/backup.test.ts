@@ -17,9 +17,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Store } from "../../../store/store.ts";
-import { backUp, restore as restoreUnder } from "./backup.ts";
+import { backUp } from "./backup.ts";
 import { migrate, schemaVersion } from "../schema/migrate.ts";
 import { closeForMove, markArrived } from "./moved-mark.ts";
+import { restore as restoreUnder } from "./restore.ts";
 import { openSqliteStore } from "../sqlite-store.ts";
 
 let folder: string;

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { restore } from "./backup.ts";
+import { restore } from "./restore.ts";
 import { backUpInto } from "./kept-backups.ts";
 import { openSqliteStore } from "../sqlite-store.ts";
 
