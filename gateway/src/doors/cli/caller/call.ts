@@ -1,24 +1,12 @@
 import type { Arguments } from "../../../../../client/src/operation-facts.ts";
-import { lineInWords } from "../../../prices/line-in-words.ts";
+import { objectOrEmpty } from "../../../platform/json.ts";
 import type { CliParts } from "../cli-parts.ts";
-import {
-  CommandFailed,
-  defineCommand,
-  optional,
-  repeated,
-  toggle,
-  WrongUsage,
-  type Answer,
-} from "../command.ts";
-import { fieldLines, table } from "../output.ts";
+import { CommandFailed, defineCommand, optional, toggle, WrongUsage, type Answer } from "../command.ts";
+import { fieldLines } from "../output.ts";
 import { microsAsUsd } from "./micros.ts";
 import { withOperation, type LearnedClient } from "./open-client.ts";
+import { argumentFlags, readArguments, withTheOtherFlag } from "./operation-arguments.ts";
 import { textOf } from "./text-of.ts";
-
-const argumentFlags = {
-  arg: repeated("NAME=TEXT", "an argument of the operation, as text"),
-  "json-arg": repeated("NAME=JSON", "an argument that is a number, a list or an object"),
-} as const;
 
 export const call = defineCommand({
   words: ["call"],
@@ -31,46 +19,13 @@ export const call = defineCommand({
     stream: toggle("show the answer as it comes"),
   },
   run: async ({ operand: id, flags }, parts) => {
-    const args = readArguments(flags.arg, flags["json-arg"]);
+    const args = readArguments(flags);
     const options = { maxPriceUsd: flags["max-price-usd"], idempotencyKey: flags["idempotency-key"] };
     return withOperation(parts, id, async (client) =>
       flags.stream ? streamed(client, id, args, options, parts) : whole(client, id, args, options),
     ).catch((error: unknown) => {
       throw inOurWords(withTheOtherFlag(error, flags), id);
     });
-  },
-});
-
-export const quote = defineCommand({
-  words: ["quote"],
-  operand: "OPERATION_ID",
-  summary: "says what a call would cost, without making it",
-  flags: argumentFlags,
-  run: async ({ operand: id, flags }, parts) => {
-    const args = readArguments(flags.arg, flags["json-arg"]);
-    const estimate = await withOperation(parts, id, (client) => client.quote(id, args)).catch(
-      (error: unknown) => {
-        throw withTheOtherFlag(error, flags);
-      },
-    );
-    const { estimate_kind: kind, estimated_cost_micros_usd: usual, max_cost_micros_usd: most } = estimate;
-    return {
-      lines: [
-        `${kind === "exact" ? "Exactly" : "About"} ${microsAsUsd(usual)}, at most ${microsAsUsd(most)}.`,
-        ...table(
-          ["unit", "quantity", "list price", "cost"],
-          estimate.breakdown.map((line) => [
-            line.unit,
-            String(line.quantity),
-            lineInWords(line).price,
-            microsAsUsd(line.cost_micros_usd),
-          ]),
-          "Nothing is counted.",
-        ),
-      ],
-      json: estimate,
-      exitCode: 0,
-    };
   },
 });
 
@@ -85,25 +40,6 @@ function inOurWords(error: unknown, id: string): unknown {
   if (code === "takes_no_idempotency_key")
     return new WrongUsage(`${id} takes no idempotency key; leave --idempotency-key out.`);
   return error;
-}
-
-/** What the gateway says is of another type than the argument was, which is decided here by the flag it came with. */
-function withTheOtherFlag(error: unknown, flags: ArgumentFlags): unknown {
-  if (!(error instanceof CommandFailed)) return error;
-  const [, name = "", wanted, given] = /^(\S+): expected (\w+), received (\w+)/.exec(error.message) ?? [];
-  const isAmong = (pairs: readonly string[]): boolean => pairs.some((pair) => pair.startsWith(`${name}=`));
-  const advice =
-    given === "string" && isAmong(flags.arg)
-      ? `--arg gives text: give ${name} by --json-arg.`
-      : wanted === "string" && isAmong(flags["json-arg"])
-        ? `--json-arg gives what is not text: give ${name} by --arg.`
-        : undefined;
-  return advice === undefined ? error : new CommandFailed(`${error.message} ${advice}`, error.details);
-}
-
-interface ArgumentFlags {
-  readonly arg: readonly string[];
-  readonly "json-arg": readonly string[];
 }
 
 type Options = { readonly maxPriceUsd: string | undefined; readonly idempotencyKey: string | undefined };
@@ -182,33 +118,9 @@ function costLines(paid: {
 
 /** What a call began and did not wait for is charged at its end. */
 function taskLines(data: unknown): string[] {
-  const { output } = Object(data) as { output?: unknown };
-  const { task_id: id, task_status: status } = Object(output) as { task_id?: unknown; task_status?: unknown };
+  const { task_id: id, task_status: status } = objectOrEmpty(objectOrEmpty(data)["output"]);
   if (typeof id !== "string" || (status !== "PENDING" && status !== "RUNNING")) return [];
   return [`The task goes on, and is charged when it has succeeded: tollgate watch ${id}`];
-}
-
-/** What they mean is checked by the gateway, which says what is wrong with them. */
-function readArguments(texts: readonly string[], jsons: readonly string[]): Arguments {
-  const args: Record<string, unknown> = {};
-  const add = (pair: string, flag: string, read: (written: string) => unknown): void => {
-    const equals = pair.indexOf("=");
-    if (equals < 1) throw new WrongUsage(`--${flag} takes NAME=VALUE.`);
-    const name = pair.slice(0, equals);
-    if (Object.hasOwn(args, name)) throw new WrongUsage(`The argument ${name} is given twice.`);
-    args[name] = read(pair.slice(equals + 1));
-  };
-  for (const pair of texts) add(pair, "arg", (written) => written);
-  for (const pair of jsons) {
-    add(pair, "json-arg", (written) => {
-      try {
-        return JSON.parse(written) as unknown;
-      } catch {
-        throw new WrongUsage(`--json-arg ${pair.slice(0, pair.indexOf("="))} is not JSON.`);
-      }
-    });
-  }
-  return args;
 }
 
 function parsed(data: string): unknown {

@@ -1,21 +1,18 @@
+import { listOrEmpty, objectOrEmpty, objectsIn, type JsonObject } from "../../../platform/json.ts";
+
 /** The words in one event of a stream, whichever dialect it speaks; empty where it brings none. */
 export function textOf(event: unknown): string {
-  const { choices, candidates, delta, type } = membersOf(event);
+  const { choices, candidates, delta, type } = objectOrEmpty(event);
   if (type === "response.output_text.delta" && typeof delta === "string") return delta;
   const spoken = [
-    membersOf(membersOf(first(choices))["delta"])["content"],
-    membersOf(delta)["text"],
-    ...partsOf(first(candidates)),
+    objectOrEmpty(firstOf(choices)["delta"])["content"],
+    objectOrEmpty(delta)["text"],
+    ...partsOf(firstOf(candidates)),
   ];
   return spoken.filter((word) => typeof word === "string").join("");
 }
 
-function partsOf(candidate: unknown): unknown[] {
-  const { parts } = membersOf(membersOf(candidate)["content"]);
-  return Array.isArray(parts) ? parts.map((part) => membersOf(part)["text"]) : [];
-}
+const firstOf = (list: unknown): JsonObject => objectOrEmpty(listOrEmpty(list)[0]);
 
-const first = (list: unknown): unknown => (Array.isArray(list) ? (list as unknown[])[0] : undefined);
-
-const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+const partsOf = ({ content }: JsonObject): unknown[] =>
+  objectsIn(objectOrEmpty(content)["parts"]).map((part) => part["text"]);
