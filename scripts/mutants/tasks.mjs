@@ -30,6 +30,13 @@ export const mutants = [
     tests: ["test/tasks/video-ends.test.ts"],
   },
   {
+    name: "a task that failed tells its caller what the operator owes",
+    file: "gateway/src/upstreams/protocols/dashscope.ts",
+    find: ", ...reasonOf(output) }",
+    replace: " }",
+    tests: ["test/tasks/video-ends.test.ts"],
+  },
+  {
     name: "a failed task is charged",
     file: "gateway/src/tasks/task-rules.ts",
     find: 'case "FAILED":\n      return end(task, { state: report.status, report, used: undefined }, asked);',

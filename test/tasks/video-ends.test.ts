@@ -41,6 +41,36 @@ describe("a task that the vendor ends", () => {
     expect(await gateway.balance(account)).toEqual(untouched);
   });
 
+  test("badly because of the operator's key or account says no word of that to the caller, and tells the operator", async () => {
+    for (const code of [
+      "Arrearage",
+      "InvalidApiKey",
+      "Model.AccessDenied",
+      "AllocationQuota.FreeTierOnly",
+      "Throttling.AllocationQuota",
+    ]) {
+      const output = { code, message: "Make sure that account 1234567 is in good standing." };
+      const other = await openDashScopeDouble({ key, output });
+      const at = await openAt(other.url);
+      const account = await rich(at);
+      const created = await createTask(at, account, video("a fox"));
+      const [{ id } = { id: "" }] = other.tasks();
+      other.move(id, "FAILED");
+      const ended = await reaches(account, created.output.task_id, "FAILED", at);
+      expect(ended.output).toMatchObject({
+        code: "provider_unavailable",
+        message: "The provider could not serve this task; nothing was charged.",
+      });
+      expect(JSON.stringify(ended)).not.toContain("1234567");
+      expect(at.logged.filter((line) => line.includes(`"upstream_task_id":"${id}"`))).toEqual([
+        expect.stringContaining("because of the operator's key, account or quota") as string,
+      ]);
+      expect(await at.balance(account)).toEqual(untouched);
+      await at.close();
+      await other.close();
+    }
+  });
+
   test("is charged by whatever form of usage the model reports", async () => {
     for (const [usage, seconds, resolution] of [
       [{ duration: 3, SR: "720", video_count: "1" }, 3, 720],

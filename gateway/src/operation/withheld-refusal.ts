@@ -16,3 +16,9 @@ interface KeyRejected {
   /** The account can pay, but not for a call as large as this one. */
   readonly callTooLarge?: true | undefined;
 }
+
+/** What is told of a task that failed because of the operator: no more than of a call. */
+export const withheldReason = {
+  code: "provider_unavailable",
+  message: "The provider could not serve this task; nothing was charged.",
+} as const;

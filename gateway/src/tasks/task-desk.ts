@@ -7,6 +7,7 @@ import type { ExchangeName, Service } from "../operation/service.ts";
 import { type Exchanged, isSuccess } from "../operation/exchanged.ts";
 import type { Forwarder } from "../operation/forwarder.ts";
 import type { Upstream } from "../operation/upstream.ts";
+import { withheldReason } from "../operation/withheld-refusal.ts";
 import type { Clock } from "../platform/clock.ts";
 import { describeError, type Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
@@ -106,7 +107,7 @@ export function createTaskDesk(parts: Parts): TaskDesk {
 
   /** The end of the task and of its call are one transaction; whoever comes second changes nothing. */
   const bookEnd = async (task: PlacedTask, { end, used }: Extract<Step, { kind: "end" }>): Promise<void> => {
-    const { callId, operationId, attempts, terms } = task;
+    const { callId, operationId, attempts, terms, at } = task;
     const ending = { callId, attempts, httpStatus: 200, settledAtMs: clock.wallMs(), task: end };
     const resolved = used
       ? await ledger.settle({
@@ -117,7 +118,11 @@ export function createTaskDesk(parts: Parts): TaskDesk {
           valuePico: valuePico(used.used, terms),
         })
       : await ledger.release({ ...ending, outcome: "failed" });
-    countCharge(resolved, { callId, operationId, upstream: task.at.upstream }, parts);
+    countCharge(resolved, { callId, operationId, upstream: at.upstream }, parts);
+    if (end.report?.code === withheldReason.code) {
+      const event = "a task failed because of the operator's key, account or quota; its vendor can say more";
+      log.error(event, { task_id: task.id, upstream: at.upstream, upstream_task_id: at.taskId });
+    }
   };
 
   /** What cannot be written now is asked again when the claim has run out. */

@@ -1,7 +1,8 @@
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import type { Dispatch } from "../../operation/forwarder.ts";
+import { withheldReason } from "../../operation/withheld-refusal.ts";
 import { isoTime } from "../../platform/clock.ts";
-import type { Exchange, Protocol } from "../protocol.ts";
+import { aboutOurKey, type Exchange, type Protocol } from "../protocol.ts";
 import { nativeBody } from "../exchanges/native-body.ts";
 
 /** Video tasks. The vendor's resource is nearly ours; only what differs is touched, and errors pass as they came. */
@@ -40,19 +41,20 @@ export const dashscope: Protocol = {
 function refusedWith(json: unknown): number | undefined {
   if (!isJsonObject(json) || saysTask(json["output"])) return undefined;
   const { code } = json;
-  if (typeof code !== "string" || code === "") return undefined;
-  return statuses.find(([word]) => word.test(code))?.[1] ?? 400;
+  return typeof code !== "string" || code === "" ? undefined : (statusOfWord(code) ?? 400);
 }
 
 /** A proxy may leave an empty output beside an error. */
 const saysTask = (output: unknown): boolean =>
   isJsonObject(output) ? Boolean(output["task_id"]) || Boolean(output["task_status"]) : Boolean(output);
 
+const statusOfWord = (code: string): number | undefined => statuses.find(([word]) => word.test(code))?.[1];
+
 /** The vendor's words for what it says elsewhere by a status; nearly all others are about the request. */
 const statuses: readonly (readonly [RegExp, number])[] = [
   [/^InvalidApiKey/i, 401],
   [/^Arrearage/i, 402],
-  [/AccessDenied/i, 403],
+  [/AccessDenied|^AllocationQuota/i, 403],
   [/^Throttling/i, 429],
   [/Time-?out/i, 504],
   [/^(?:InternalError|SystemError|ServiceUnavailable)/i, 503],
@@ -74,7 +76,7 @@ function inOurWords(json: unknown): JsonObject | undefined {
   const usage = json["usage"] ?? inner;
   return {
     ...json,
-    output: { ...output, ...statusOf(output), ...timesOf(output) },
+    output: { ...output, ...statusOf(output), ...timesOf(output), ...reasonOf(output) },
     ...(isJsonObject(usage) ? { usage: usageOf(usage) } : {}),
   };
 }
@@ -82,6 +84,14 @@ function inOurWords(json: unknown): JsonObject | undefined {
 /** A suspended task waits for its turn like any other. */
 const statusOf = (output: JsonObject): JsonObject =>
   output["task_status"] === "SUSPENDED" ? { task_status: "PENDING" } : {};
+
+/** Why a task failed is for its caller to know, unless it is about the operator: then it is what a call is not told either. */
+function reasonOf({ task_status: status, code }: JsonObject): JsonObject {
+  const meant = status === "FAILED" && typeof code === "string" ? statusOfWord(code) : undefined;
+  return meant !== undefined && aboutOperator.has(meant) ? withheldReason : {};
+}
+
+const aboutOperator: ReadonlySet<number> = new Set([...aboutOurKey, 429]);
 
 /** Models differ in what they call the seconds, and some write figures as texts. */
 function usageOf(usage: JsonObject): JsonObject {
