@@ -242,6 +242,7 @@ test("a slash too many at the end of an address leads to the page, with what was
     ["/docs/operations/rerank.create/", "/docs/operations/rerank.create"],
     ["/account/", "/account"],
     ["/account/calls/", "/account/calls"],
+    ["/oauth/grants/", "/oauth/grants"],
   ] as const) {
     const { status, headers } = await fetch(gateway.url + typed, { redirect: "manual" });
     const leads = new URL(headers.get("location") ?? "", gateway.url + typed).href;

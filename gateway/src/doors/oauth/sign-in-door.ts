@@ -116,5 +116,8 @@ async function answerPage(asked: PageRequest, parts: ConsentParts): Promise<Resp
   if (path.startsWith("/oauth/sign-in/")) return answerConsent(asked, parts);
   if (path.startsWith(approvalPages)) return answerApproval(asked, parts);
   if (path === clientsPage) return answerGrants(asked, parts);
+  if (path === `${clientsPage}/`) {
+    return new Response(null, { status: 308, headers: { location: clientsPage + asked.search } });
+  }
   return pageResponse(errorPage("Not here", "There is no such page."), 404);
 }
