@@ -14,6 +14,14 @@ export const mutants = [
     tests: ["test/agents/agent-door.test.ts"],
   },
   {
+    name: "a page from anywhere is shown what the agent door says",
+    file: "gateway/src/doors/mcp/answer-agents.ts",
+    find: "return guarded ?? showToPage(request, answerPreflight(request) ?? (await answerGuarded(arrival)));",
+    replace:
+      "return showToPage(request, guarded ?? answerPreflight(request) ?? (await answerGuarded(arrival)));",
+    tests: ["test/agents/agent-pages.test.ts"],
+  },
+  {
     name: "thousands of parameters of one sign-in keep everybody waiting for seconds",
     file: "gateway/src/doors/oauth/protocol-endpoints.ts",
     find: "const parametersMax = 100;",

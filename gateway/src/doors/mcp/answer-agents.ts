@@ -14,6 +14,7 @@ import { onceFor } from "../../platform/once-for.ts";
 import { CallRefused } from "../../platform/refusals.ts";
 import { tellRequestsLimit } from "../wire/limit-headers.ts";
 import { letsRestPass, type BodyReader } from "../wire/read-body.ts";
+import { answerPreflight, showToPage } from "./allow-page.ts";
 import { createAnswerMemory } from "./sessions/answer-memory.ts";
 import { guardOrigin } from "./guard-origin.ts";
 import { letAgentIn, type Arrival } from "./let-agent-in.ts";
@@ -83,9 +84,13 @@ export function createAgentAnswers(parts: AgentParts): AgentAnswers {
   };
 
   const answerArrival = async (arrival: Arrival): Promise<Response> => {
-    const { request, id } = arrival.visit;
+    const { request } = arrival.visit;
     const guarded = guardOrigin(request, addresses, parts.settings().allowedHosts);
-    if (guarded) return guarded;
+    return guarded ?? showToPage(request, answerPreflight(request) ?? (await answerGuarded(arrival)));
+  };
+
+  const answerGuarded = async (arrival: Arrival): Promise<Response> => {
+    const { request, id } = arrival.visit;
     if (!methods.has(request.method)) {
       return protocolError(405, -32000, "Method not allowed.", { allow: "POST, GET, DELETE" });
     }

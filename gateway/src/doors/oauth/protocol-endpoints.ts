@@ -74,7 +74,9 @@ export function createProtocolEndpoints(parts: Parts): AnswerEndpoint {
     if (search.split("&").length > parametersMax) {
       refuse("invalid_parameters", `The address has more than ${parametersMax} parameters.`);
     }
-    if (path === "/register" && request.method === "POST") return register(asked);
+    if (path === "/register" && request.method === "POST") return forAnyPage(await register(asked));
+    if (path === "/register" && request.method === "OPTIONS")
+      return forAnyPage(new Response(null, { status: 204 }));
     if (path === "/authorize") return authorize(asked);
     if (request.method !== "POST") return askServer(asked, { search });
     const body = await readBody(request, bodyBytesMax);
@@ -93,6 +95,13 @@ const noBody = new Uint8Array();
 
 const beginAt = (issuer: string, search: string): Response =>
   new Response(null, { status: 303, headers: { ...noStore, location: `${issuer}/authorize${search}` } });
+
+/** A client may be a page. It reads everything else by the server's own rules, which know nothing of registrations. */
+function forAnyPage(response: Response): Response {
+  response.headers.set("access-control-allow-origin", "*");
+  response.headers.set("access-control-allow-headers", "*");
+  return response;
+}
 
 /** Every sign-in begins anew and asks its person: the server's own memory of an earlier one never leaves it. */
 function withoutSessionCookie(response: Response): Response {
