@@ -70,6 +70,33 @@ describe("metadata", () => {
   });
 });
 
+test("a host of ours is one in capitals, too, and with the port that goes without saying", async () => {
+  const addresses = completeAddresses("https://gateway.example", { mcpUrl: "https://agents.example" });
+  const own = await openTestGateway({ parts: { addresses } });
+  const ask = (path: string, host: string): Promise<Response> =>
+    fetch(own.url + path, { redirect: "manual", headers: { host } });
+  const metadata = "/.well-known/oauth-authorization-server";
+  const client = createClient("https://gateway.example", "nobody").begin({ scope: "tools:read" });
+  const authorize = client.url.replace("https://gateway.example", "");
+  try {
+    for (const host of ["gateway.example:443", "Gateway.Example"]) {
+      for (const path of [metadata, "/account", "/oauth/grants"]) {
+        expect([path, (await ask(path, host)).status]).toEqual([path, 200]);
+      }
+      // It was heard there, and not led to where it came from.
+      expect((await ask(authorize, host)).status).toBe(400);
+      expect((await ask("/", "agents.example:443")).status).toBe(401);
+    }
+    for (const host of ["gateway.example:80", "gateway.example:8443", "me@gateway.example"]) {
+      for (const path of [metadata, "/account", "/oauth/grants"]) {
+        expect([host, (await ask(path, host)).ok]).toEqual([host, false]);
+      }
+    }
+  } finally {
+    await own.close();
+  }
+});
+
 test("behind https everything speaks https, cookies too, and a resource without a path may end in a slash", async () => {
   const addresses = completeAddresses("https://gateway.example", { mcpUrl: "https://agents.example" });
   const own = await openTestGateway({ parts: { addresses } });

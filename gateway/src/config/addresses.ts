@@ -42,10 +42,23 @@ export const ownOrigins = (
 
 /** The hosts under which pages that trust the browser's view of us may be asked for; any other is a rebinding. */
 export const allowedHosts = (addresses: Addresses, more: readonly string[]): ReadonlySet<string> =>
-  new Set([
-    ...[addresses.baseUrl, addresses.mcpUrl, addresses.siteUrl].map((url) => new URL(url).host),
-    ...more,
-  ]);
+  new Set([...urlsOf(addresses).map((url) => new URL(url).host), ...more]);
+
+/** Whether a request was sent to one of them. */
+export const isAllowedHost = (host: string | null, addresses: Addresses, more: readonly string[]): boolean =>
+  urlsOf(addresses).some((url) => namesHostOf(url, host)) || more.includes(host ?? "");
+
+const urlsOf = ({ baseUrl, mcpUrl, siteUrl }: Addresses): readonly string[] => [baseUrl, mcpUrl, siteUrl];
+
+/**
+ * Whether a request's `Host` is that of an address of ours. It may be in capitals, and name the port that goes without
+ * saying, as many proxies do.
+ */
+export function namesHostOf(url: string, host: string | null): boolean {
+  const { protocol, host: ours } = new URL(url);
+  const asked = host?.toLowerCase();
+  return asked === ours || asked === `${ours}:${protocol === "https:" ? 443 : 80}`;
+}
 
 /**
  * An address of ours under the name by which it was asked for, where both are names of this machine: clients take no other

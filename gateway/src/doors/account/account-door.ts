@@ -1,4 +1,4 @@
-import { accountPage, accountPageUrl, allowedHosts, type Addresses } from "../../config/addresses.ts";
+import { accountPage, accountPageUrl, isAllowedHost, type Addresses } from "../../config/addresses.ts";
 import type { McpConfig } from "../../config/mcp-config.ts";
 import { accountFiles, accountPages, signInVisits, tryTake } from "../../limits/visitor-limits.ts";
 import type { AnswerVisit, Door } from "../../platform/door.ts";
@@ -29,7 +29,7 @@ export function createAccountDoor(parts: Parts): Door {
 
   const route = async (asked: PageRequest, query: URLSearchParams): Promise<Response | OwnedPage> => {
     const { method, headers } = asked.request;
-    if (!allowedHosts(addresses, parts.config().allowedHosts).has(headers.get("host") ?? ""))
+    if (!isAllowedHost(headers.get("host"), addresses, parts.config().allowedHosts))
       return elsewhere(addresses);
     if (!(await tryTake(limiter, signInVisits(asked.address)))) return tooMany();
     if (!methods.has(method)) return notAllowed();

@@ -1,4 +1,5 @@
 import type { McpServer } from "@modelcontextprotocol/server";
+import { namesHostOf } from "../../config/addresses.ts";
 import type { AnswerVisit, Door } from "../../platform/door.ts";
 import { openLate } from "../../platform/open-late.ts";
 import type { AgentAnswers, AgentParts } from "./answer-agents.ts";
@@ -37,7 +38,9 @@ export function createMcpDoor(parts: AgentParts): McpDoor {
     name: "the agent door",
     // Where the door has a host of its own, the host must fit too.
     find: ({ headers }, path) =>
-      path === pathname && (!ownHost || headers.get("host") === host) ? answer : undefined,
+      path === pathname && (!ownHost || namesHostOf(addresses.mcpUrl, headers.get("host")))
+        ? answer
+        : undefined,
     // Refusals are answered behind the door, with how the limits stand. Only a failure to open it comes here.
     refuse: () => protocolError(500, -32603, "internal error"),
     isWell: agents.isWell,

@@ -1,4 +1,4 @@
-import type { Addresses } from "../../config/addresses.ts";
+import { namesHostOf, type Addresses } from "../../config/addresses.ts";
 import { unusedClientsMax } from "../../grants/sign-in-records.ts";
 import { clientRegistrations, tryTake } from "../../limits/visitor-limits.ts";
 import { refuse } from "../../platform/refusals.ts";
@@ -65,7 +65,7 @@ export function createProtocolEndpoints(parts: Parts): AnswerEndpoint {
   const authorize: AnswerEndpoint = async (asked) => {
     const { request, search } = asked;
     // A sign-in ends where its issuer is; begun under another name, it would not find its cookies there.
-    if (request.headers.get("host") !== host) return beginAt(issuer, search);
+    if (!namesHostOf(issuer, request.headers.get("host"))) return beginAt(issuer, search);
     return askServer(asked, { search: searchOf(completeQuery(search.slice(1), mcpUrl)) });
   };
 

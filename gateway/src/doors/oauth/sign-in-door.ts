@@ -1,5 +1,5 @@
 import { approvalPages } from "../../approvals/approval-page.ts";
-import { allowedHosts, renameToHost } from "../../config/addresses.ts";
+import { isAllowedHost, renameToHost } from "../../config/addresses.ts";
 import type { McpConfig } from "../../config/mcp-config.ts";
 import {
   documentsFor,
@@ -53,7 +53,7 @@ export function createSignInDoor(parts: Parts): SignInDoor {
     const describesResource = resourcePaths.has(path);
     // The agent door answers to every name of this machine, and so does what describes it; people sign in under one.
     const isOurs =
-      allowedHosts(addresses, parts.config().allowedHosts).has(host) ||
+      isAllowedHost(host, addresses, parts.config().allowedHosts) ||
       (describesResource && new URL(resource).host === host);
     if (!isOurs) return foreignHost(say, issuer);
     if (describesResource) return resourceMetadata(request, resource, issuer);
