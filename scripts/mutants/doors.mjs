@@ -14,6 +14,13 @@ export const mutants = [
     tests: ["test/agents/agent-door.test.ts"],
   },
   {
+    name: "a session is open to every client of the key that opened it",
+    file: "gateway/src/doors/mcp/visit.ts",
+    find: '[accountId, keyId, grant?.clientId ?? ""].join(" ")',
+    replace: '[accountId, keyId].join(" ")',
+    tests: ["test/agents/agent-sessions.test.ts"],
+  },
+  {
     name: "a page from anywhere is shown what the agent door says",
     file: "gateway/src/doors/mcp/answer-agents.ts",
     find: "return guarded ?? showToPage(request, answerPreflight(request) ?? (await answerGuarded(arrival)));",

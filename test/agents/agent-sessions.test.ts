@@ -5,6 +5,7 @@ import { heapStats } from "bun:jsc";
 import type { AgentServer } from "../../gateway/src/doors/mcp/mcp-door.ts";
 import { useAgentAccount } from "./agent-account.ts";
 import { introduction, openOldClient, send, type OldClient, type Rpc } from "./agent-client.ts";
+import { createPerson, registerClient, type Client } from "../sign-in/oauth-person.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { createVirtualClock } from "../support/virtual-clock.ts";
 import { snapshotOrder } from "./agent-purchases.ts";
@@ -29,6 +30,26 @@ describe("sessions of the older revisions", () => {
     expect([foreign.status, random.status]).toEqual([404, 404]);
     expect(await foreign.json()).toEqual(await random.json());
     expect((await old.ask("tools/list")).status).toBe(200);
+  });
+
+  test("go on for a client that was told to ask for more, and to no other client", async () => {
+    const signIn = async (client: Client, spend: string): Promise<string> => {
+      const { url, verifier } = client.begin();
+      const returned = await createPerson(gateway.url, account.key).allow(url, { spend });
+      return (await client.redeem(returned, verifier)).access_token;
+    };
+    const client = await registerClient(gateway.url);
+    const old = await openOldClient(mcp, await signIn(client, ""));
+    const params = { name: "use", arguments: snapshotOrder(0.1) };
+    expect((await old.ask("tools/call", params, 7)).status).toBe(403);
+    const order = { jsonrpc: "2.0", id: 7, method: "tools/call", params };
+    const widened = await signIn(client, "yes");
+    const again = await old.open(order, { authorization: `Bearer ${widened}` });
+    expect(await again.text()).toContain('"status":"completed"');
+    const foreign = await signIn(await registerClient(gateway.url), "yes");
+    for (const credential of [foreign, account.key]) {
+      expect((await old.open(order, { authorization: `Bearer ${credential}` })).status).toBe(404);
+    }
   });
 
   test("are not opened by what is no whole introduction, and it is told what is missing", async () => {

@@ -49,9 +49,12 @@ export interface Visit {
   readonly onceAs: string | undefined;
 }
 
-/** A session, a sealed state and an approval belong to exactly one of these. */
+/**
+ * A session and a sealed state belong to exactly one of these. A client that was let in once more is the same one: told to ask
+ * for more than it was allowed, it signs its person in anew, and goes on in the session that it has.
+ */
 const principalOf = ({ accountId, keyId, grant }: Credential): string =>
-  [accountId, keyId, grant?.id ?? ""].join(" ");
+  [accountId, keyId, grant?.clientId ?? ""].join(" ");
 
 interface Guest {
   readonly caller: Credential;
