@@ -70,8 +70,11 @@ describe("the rate of requests", () => {
     anthropic(429, "rate_limit_exceeded", { type, limit })(
       await read(gateway.call(free, "/v1/messages/nothing")),
     );
-    gemini(429, "rate_limit_exceeded", { status: "RESOURCE_EXHAUSTED", type, limit })(
-      await read(gateway.call(free, "/v1beta/nothing")),
+    const told = await gateway.call(free, "/v1beta/nothing");
+    const retryDelay = `${told.headers.get("retry-after")}s`;
+    const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay }];
+    gemini(429, "rate_limit_exceeded", { status: "RESOURCE_EXHAUSTED", type, limit, details })(
+      await read(told),
     );
   });
 

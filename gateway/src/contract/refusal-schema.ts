@@ -106,9 +106,15 @@ const shapes: Readonly<Record<ModelDialect, (refused: RefusedWith) => z.ZodType>
         ...beside(status),
         // Its own word for the code, which leaves no room for what an approval lacks.
         reason: z.enum(codes),
+        ...([409, 429, 503].includes(status) ? { details: retryInfo } : {}),
       }),
     }),
 };
+
+const retryInfo = z
+  .array(z.object({ "@type": z.string(), retryDelay: z.string() }))
+  .optional()
+  .describe("Google's own place for what the header `Retry-After` says: how long to wait, as `59s`.");
 
 const typeIn = (status: number): z.ZodType =>
   status === 429 ? z.literal("rate_limit_error") : z.string().describe("The nearest word of the dialect.");

@@ -19,6 +19,8 @@ interface Told {
   readonly further: string;
   /** The same in Gemini's dialect, where it differs: there `reason` is the code. */
   readonly furtherInGemini?: string;
+  /** How long to wait, which Gemini's dialect tells in the body, too. */
+  readonly secondsToWait?: number;
   /** What the header `x-should-retry` says; undefined where there is none. */
   readonly retryable: boolean | undefined;
   readonly agentMayRetry: boolean;
@@ -36,6 +38,11 @@ const running = {
 const busy =
   '{"error":{"type":"rate_limit_error","code":"upstream_rate_limit","message":"The upstream is busy; nothing was charged.","limit":{"name":"upstream","limit":null,"remaining":0,"reset":62}},"request_id":"req_1"}';
 const busyFurther = '{"limit":{"name":"upstream","limit":null,"remaining":0,"reset":62}}';
+/** What is told in Gemini's dialect besides, where there is a time to wait for. */
+const waiting = (seconds: number | undefined, further: string): string =>
+  seconds === undefined
+    ? further
+    : `{"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"${seconds}s"}],${further.slice(1)}`;
 
 const table: Readonly<Record<string, Told>> = {
   "a parameter at fault": {
@@ -94,6 +101,7 @@ const table: Readonly<Record<string, Told>> = {
       '{"error":{"code":"request_in_progress","message":"The request with this Idempotency-Key is still running.","retryable":true},"original":{"request_id":"req_0","status":"dispatched","charged_micros_usd":0},"request_id":"req_1"}',
     further:
       '{"retryable":true,"original":{"request_id":"req_0","status":"dispatched","charged_micros_usd":0}}',
+    secondsToWait: 1,
     retryable: true,
     agentMayRetry: true,
   },
@@ -112,6 +120,7 @@ const table: Readonly<Record<string, Told>> = {
     plain:
       '{"error":{"type":"rate_limit_error","code":"rate_limit_exceeded","message":"No.","limit":{"name":"n","limit":1,"remaining":0,"reset":1}},"request_id":"req_1"}',
     further: '{"limit":{"name":"n","limit":1,"remaining":0,"reset":1}}',
+    secondsToWait: 1,
     retryable: undefined,
     agentMayRetry: true,
   },
@@ -119,6 +128,7 @@ const table: Readonly<Record<string, Told>> = {
     refusing: () => refuseBusy(2, clock),
     plain: busy,
     further: busyFurther,
+    secondsToWait: 2,
     retryable: undefined,
     agentMayRetry: true,
   },
@@ -126,6 +136,7 @@ const table: Readonly<Record<string, Told>> = {
     refusing: () => refuseBusy(2, clock, { retryable: false }),
     plain: busy,
     further: busyFurther,
+    secondsToWait: 2,
     retryable: false,
     agentMayRetry: false,
   },
@@ -141,6 +152,7 @@ const table: Readonly<Record<string, Told>> = {
     plain:
       '{"error":{"code":"provider_unavailable","message":"The provider cannot serve this call now; nothing was charged.","retryable":true,"request_id":"req_1"}}',
     further: '{"retryable":true}',
+    secondsToWait: 3,
     retryable: true,
     agentMayRetry: true,
   },
@@ -164,13 +176,22 @@ const table: Readonly<Record<string, Told>> = {
 
 describe("a refusal says, byte for byte as ever, of", () => {
   for (const [name, told] of Object.entries(table)) {
-    const { refusing, plain, further, furtherInGemini = further, retryable, agentMayRetry } = told;
+    const {
+      refusing,
+      plain,
+      further,
+      furtherInGemini = further,
+      secondsToWait,
+      retryable,
+      agentMayRetry,
+    } = told;
     test(name, () => {
       const refusal = refusalOf(refusing);
       expect(bodyOf(refusal, "plain")).toBe(plain);
       expect(furtherIn(refusal, "openai")).toBe(further);
       expect(furtherIn(refusal, "anthropic")).toBe(further);
-      expect(furtherIn(refusal, "gemini")).toBe(furtherInGemini);
+      expect(furtherIn(refusal, "gemini")).toBe(waiting(secondsToWait, furtherInGemini));
+      expect(refusal.details.retryAfterSeconds).toBe(secondsToWait);
       expect(refusal.details.retryable).toBe(retryable);
       expect(toolError(refusal, "no").retryable).toBe(agentMayRetry);
     });

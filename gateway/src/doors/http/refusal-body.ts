@@ -73,4 +73,15 @@ const geminiError = (refusal: CallRefused) => ({
   status: geminiErrorStatus(refusal.status),
   ...(refusal.status === 429 ? { type: "rate_limit_error" } : {}),
   reason: refusal.code,
+  ...retryInfo(refusal),
 });
+
+/** Google says here how long to wait, and nowhere else, so that is where its clients look. */
+const retryInfo = ({ details: { retryAfterSeconds } }: CallRefused): object =>
+  retryAfterSeconds === undefined
+    ? {}
+    : {
+        details: [
+          { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: `${retryAfterSeconds}s` },
+        ],
+      };
