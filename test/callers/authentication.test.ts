@@ -102,6 +102,21 @@ describe("without a good credential", () => {
     expect(told).toContain("invalid_api_key");
   });
 
+  test("a client is told not to repeat what its key does not open, in every dialect", async () => {
+    for (const path of [
+      "/v1/chat/completions",
+      "/v1/messages",
+      "/v1beta/models",
+      "/v1/rerank",
+      balancePath,
+    ]) {
+      for (const headers of [{}, { authorization: `Bearer ${unknownKey()}` }]) {
+        const refused = await get(path, headers);
+        expect([path, refused.status, refused.headers.get("x-should-retry")]).toEqual([path, 401, "false"]);
+      }
+    }
+  });
+
   test("an expired key is told so, from the very moment it expires", async () => {
     const expiresAtMs = clock.wallMs() + 1_000;
     const { key } = await gateway.openAccount({ expiresAtMs });

@@ -212,7 +212,7 @@ const saysWhether = ({ status, codes }: NonNullable<Negative["refused"]>, asked:
   (asked && leavesInDoubt(status));
 
 /** Of these statuses every refusal says it, of others these codes. */
-const statusesThatSay: ReadonlySet<number> = new Set([402, 409, 502, 503]);
+const statusesThatSay: ReadonlySet<number> = new Set([401, 402, 409, 502, 503]);
 const codesThatSay: ReadonlySet<RefusalCode> = new Set(["approval_required", "upstream_rate_limit"]);
 
 const unbuffered: Header = [

@@ -42,7 +42,7 @@ export function createHttpDoor({ gate, offer, bodies, newId, inFlight }: Parts):
       contentType,
       streams: ended !== undefined,
       retryAfterSeconds,
-      retryable: refusal?.details.retryable ?? retryable,
+      retryable: refusal === undefined ? retryable : mayRepeat(refusal),
       crossesOrigins: call.crossesOrigins,
     });
     return { status, headerLines, body, closes, owner: call.known.caller?.accountId };
@@ -104,5 +104,9 @@ const isClosing = (code: RefusalCode, call: HttpCall): boolean =>
   closing.has(code) || (code === "payload_too_large" && !call.letsRestPass);
 
 const closing: ReadonlySet<RefusalCode> = new Set(["request_timeout", "method_not_allowed"]);
+
+/** Claude Code repeats a 401 for minutes unless it is told not to, and its user waits for a word about the key. */
+const mayRepeat = ({ status, details }: CallRefused): boolean | undefined =>
+  status === 401 ? false : details.retryable;
 
 const nowhere: Located = { address: () => undefined };
