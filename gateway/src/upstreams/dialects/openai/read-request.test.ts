@@ -281,6 +281,14 @@ const allowedOf = (mode: string, ...tools: readonly JsonObject[]): JsonObject =>
 });
 const functionOf = (name: string): JsonObject => ({ type: "function", function: { name } });
 
+test("Google's validated choice is a free one among strict functions", () => {
+  const tools = [functionOf("f"), { type: "function", function: { name: "g", strict: false } }];
+  expect(read({ tools, tool_choice: "validated" })).toMatchObject({
+    toolChoice: "auto",
+    tools: [{ strict: true }, { strict: true }],
+  });
+});
+
 test("a choice among some of the functions is one among all where no others are declared", () => {
   const asked = (mode: string, ...names: readonly string[]): unknown[] => {
     const { tools, toolChoice } = read(allowedOf(mode, ...names.map(functionOf)));

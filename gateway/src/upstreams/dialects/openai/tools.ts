@@ -18,8 +18,9 @@ import {
 import { strictFor } from "./strict-schema.ts";
 
 export function readToolMembers(body: JsonObject): Pick<ChatRequest, "tools" | "toolChoice"> {
-  const declared = readTools(body["tools"]);
-  const { toolChoice, allowed } = readToolChoice(body["tool_choice"]);
+  const written = readTools(body["tools"]);
+  const { toolChoice, allowed, strict } = readToolChoice(body["tool_choice"]);
+  const declared = strict === true ? written.map((tool) => ({ ...tool, strict })) : written;
   return { tools: allowed === undefined ? declared : onlyAllowed(declared, allowed), toolChoice };
 }
 
@@ -77,11 +78,15 @@ interface Choice {
   readonly toolChoice: ToolChoice | undefined;
   /** Some of the functions, of which alone one may be called. */
   readonly allowed?: AllowedTools;
+  /** Of all functions, whatever each says. */
+  readonly strict?: true;
 }
 
 function readToolChoice(value: unknown): Choice {
   if (value === undefined || value === null) return { toolChoice: undefined };
   if (value === "auto" || value === "none" || value === "required") return { toolChoice: value };
+  // Google's word for a free choice whose arguments keep to the schema, which GitHub Copilot asks of any Gemini.
+  if (value === "validated") return { toolChoice: "auto", strict: true };
   if (typeof value === "string") {
     throw new Inexpressible("tool_choice", `${JSON.stringify(value)} is not auto, none or required`);
   }
