@@ -2,6 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { programEnvironment } from "../support/program-environment.ts";
 import { projectFolder } from "../support/project-folder.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tollgate-contract-file-"));
@@ -10,7 +11,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const run = (...words: string[]): { exitCode: number; said: string } => {
   const { exitCode, stdout, stderr } = Bun.spawnSync(
     [process.execPath, join(projectFolder, "scripts/write-contract.ts"), ...words],
-    { env: { PATH: process.env["PATH"] } },
+    { env: programEnvironment },
   );
   return { exitCode, said: stdout.toString() + stderr.toString() };
 };

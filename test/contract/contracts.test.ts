@@ -8,6 +8,7 @@ import { parseConfig } from "../../gateway/src/config/load-config.ts";
 import { loadCatalogue } from "../../gateway/src/operation/catalogue.ts";
 import { expectNothingHappened } from "../bad-inputs/nothing-happened.ts";
 import { openGatewayProcess } from "../support/gateway-process.ts";
+import { programEnvironment } from "../support/program-environment.ts";
 import { catalogueFolder, projectFolder } from "../support/project-folder.ts";
 import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { until } from "../support/until.ts";
@@ -454,7 +455,7 @@ test("a served gateway publishes its contract at start and after each reload, as
     // The command line says the same about a server with these settings, without asking it.
     const { stdout } = Bun.spawnSync(
       [process.execPath, join(projectFolder, "gateway/src/main.ts"), "contract", "--json"],
-      { cwd: dataFolder, env: { PATH: process.env["PATH"], PORT: new URL(served.url).port } },
+      { cwd: dataFolder, env: { ...programEnvironment, PORT: new URL(served.url).port } },
     );
     expect(JSON.parse(stdout.toString())).toMatchObject({ contentHash });
     expect(version.headers.has("x-acme-contract-hash")).toBe(true);

@@ -3,6 +3,7 @@
 import { dirname, join } from "node:path";
 import { systemClock } from "../../gateway/src/platform/clock.ts";
 import type { Failpoint, StreamFailpoint, TaskFailpoint } from "./failpoints.ts";
+import { programEnvironment } from "../support/program-environment.ts";
 import { projectFolder } from "../support/project-folder.ts";
 import { openTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { endingWithUs } from "../services/private-server.ts";
@@ -21,7 +22,7 @@ export async function openFailpointProgram(
   const words = [process.execPath, join(projectFolder, "test/crashes/failpoint-gateway.ts")];
   const child = Bun.spawn([...endingWithUs("KILL"), ...words], {
     env: {
-      PATH: process.env["PATH"],
+      ...programEnvironment,
       DATABASE: home.databasePath,
       SANDBOX: home.sandbox.url,
       FAILPOINT: failpoint ?? "",

@@ -18,6 +18,7 @@ import { join } from "node:path";
 import { migrate, schemaVersion } from "../../gateway/src/stores/sqlite/schema/migrate.ts";
 import { json } from "../support/answers.ts";
 import { callerAt } from "../support/caller.ts";
+import { programEnvironment } from "../support/program-environment.ts";
 import { projectFolder } from "../support/project-folder.ts";
 import { snapshotPath, tagPath } from "../support/purchases.ts";
 import { runProgram, runTollgate } from "../support/run-tollgate.ts";
@@ -63,7 +64,7 @@ test("a log that nobody reads stops neither calls nor the stop", async () => {
   const stderr = openSync(pipe, "w");
   const child = Bun.spawn([process.execPath, join(projectFolder, "gateway/src/main.ts"), "serve", "--json"], {
     cwd: starts.folder,
-    env: { PATH: process.env["PATH"], PORT: "0", TOLLGATE_DATA: starts.folder, TOLLGATE_LOG: "debug" },
+    env: { ...programEnvironment, PORT: "0", TOLLGATE_DATA: starts.folder, TOLLGATE_LOG: "debug" },
     stdin: "ignore",
     stdout: "pipe",
     stderr,

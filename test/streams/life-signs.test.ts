@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findFreePort } from "../support/free-port.ts";
+import { programEnvironment } from "../support/program-environment.ts";
 import { projectFolder } from "../support/project-folder.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { useStarts } from "../operator/operator-starts.ts";
@@ -17,7 +18,7 @@ describe("life signs", () => {
     const port = await findFreePort();
     const child = Bun.spawn([process.execPath, join(projectFolder, "gateway/src/main.ts"), "serve"], {
       cwd: starts.folder,
-      env: { PATH: process.env["PATH"], PORT: String(port), TOLLGATE_DATA: starts.folder },
+      env: { ...programEnvironment, PORT: String(port), TOLLGATE_DATA: starts.folder },
       stdout: "ignore",
       stderr: "ignore",
     });

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { programEnvironment } from "./program-environment.ts";
 import { projectFolder } from "./project-folder.ts";
 
 export interface GatewayProcess {
@@ -36,7 +37,7 @@ export async function openGatewayProcess(options: ProcessOptions): Promise<Gatew
   const child = Bun.spawn([...launcher, "serve", ...(options.flags ?? [])], {
     cwd: options.dataFolder,
     env: {
-      PATH: process.env["PATH"],
+      ...programEnvironment,
       PORT: String(options.port ?? 0),
       TOLLGATE_DATA: options.dataFolder,
       ...options.environment,

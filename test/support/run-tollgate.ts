@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { programEnvironment } from "./program-environment.ts";
 import { projectFolder } from "./project-folder.ts";
 
 export interface Ran {
@@ -23,7 +24,7 @@ export async function runProgram(
 ): Promise<Ran> {
   const child = Bun.spawn([...command], {
     cwd: folder,
-    env: { PATH: process.env["PATH"], ...environment },
+    env: { ...programEnvironment, ...environment },
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { openListener } from "../../sandbox/src/listener.ts";
 import { createSandbox } from "../../sandbox/src/sandbox.ts";
+import { programEnvironment } from "./program-environment.ts";
 import { projectFolder } from "./project-folder.ts";
 import { until } from "./until.ts";
 
@@ -42,7 +43,7 @@ export async function openSandbox(): Promise<SandboxControl> {
 /** The real program, for gateways that are processes of their own and for loads that must not share ours. */
 export async function openSandboxProgram(): Promise<SandboxControl> {
   const child = Bun.spawn([process.execPath, join(projectFolder, "sandbox/src/main.ts")], {
-    env: { PATH: process.env["PATH"], SANDBOX_EXIT_WITH_PARENT: "1" },
+    env: { ...programEnvironment, SANDBOX_EXIT_WITH_PARENT: "1" },
     stdin: "pipe",
     stdout: "pipe",
     stderr: "inherit",
