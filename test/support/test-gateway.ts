@@ -12,7 +12,7 @@ import type { Store } from "../../gateway/src/store/store.ts";
 import type { TierName } from "../../gateway/src/limits/tiers.ts";
 import type { ConnectionSettings } from "../../gateway/src/host/http/connections.ts";
 import { createListen, type Listen } from "../../gateway/src/host/listen.ts";
-import { loadCatalogue } from "../../gateway/src/operation/catalogue.ts";
+import { loadCatalogue, type Catalogue } from "../../gateway/src/operation/catalogue.ts";
 import { systemClock, type Clock } from "../../gateway/src/platform/clock.ts";
 import { createLog, describeError } from "../../gateway/src/platform/log.ts";
 import { createMetrics } from "../../gateway/src/platform/metrics.ts";
@@ -96,6 +96,14 @@ interface GatewayOptions {
   readonly wrap?: (parts: GatewayParts) => GatewayParts;
 }
 
+let shipped: Promise<Catalogue> | undefined;
+
+/** What ships is read and checked once for all gateways of a process. */
+const catalogueWith = (folders: readonly string[] | undefined): Promise<Catalogue> =>
+  folders === undefined
+    ? (shipped ??= loadCatalogue([catalogueFolder]))
+    : loadCatalogue([catalogueFolder, ...folders]);
+
 export async function openTestGateway(options: GatewayOptions = {}): Promise<TestGateway> {
   const data = options.data ?? (await openTestData(options.folder));
   const config = parseConfig(options.config ?? "", "the test's configuration", process.env);
@@ -118,7 +126,7 @@ export async function openTestGateway(options: GatewayOptions = {}): Promise<Tes
   });
   const url = `http://127.0.0.1:${server.port}`;
   const parts: GatewayParts = {
-    catalogue: await loadCatalogue([catalogueFolder, ...(options.catalogueFolders ?? [])]),
+    catalogue: await catalogueWith(options.catalogueFolders),
     config,
     addresses: completeAddresses(url),
     sandboxUrl: isOff ? undefined : sandbox.url,
