@@ -119,6 +119,7 @@ async function cliParts(settings: Settings): Promise<CliParts> {
         if (seen === undefined) checkFirstSecret(settings);
         return seen;
       }),
+    checkRoom: data.checkRoom,
     explain: data.explain,
     findFingerprint: () => {
       checkSecret(settings);

@@ -86,8 +86,8 @@ export const mutants = [
   {
     name: "a ballast that was written in part counts as whole",
     file: "gateway/src/stores/sqlite/file/ballast.ts",
-    find: "?.size === ballastBytes) return true;",
-    replace: " !== undefined) return true;",
+    find: "?.size === ballastBytes;",
+    replace: " !== undefined;",
     tests: ["gateway/src/stores/sqlite/file/ballast.test.ts"],
   },
   {

@@ -10,6 +10,8 @@ export interface DataPlace {
   readonly hasData: () => Promise<boolean>;
   /** Looks at the data and changes nothing; undefined while there is none. Throws why it cannot be used. */
   readonly look: () => Promise<SeenData | undefined>;
+  /** Throws where whoever began to serve would find the disk too full for new calls. */
+  readonly checkRoom: () => void;
   /** In words that name the data and say what to do, where an error is about what became of it; any other as it is. */
   readonly explain: (error: unknown) => unknown;
   /** For commands that people type: they would rather wait for a busy server than type them again. */

@@ -62,6 +62,8 @@ export interface CliParts {
   readonly dataName: string;
   /** Looks at the data and changes nothing; undefined while there is none. Throws why it cannot be used. */
   readonly lookAtData: () => Promise<SeenData | undefined>;
+  /** Throws where whoever began to serve would find the disk too full for new calls. */
+  readonly checkRoom: () => void;
   /** In words that name the data and say what to do, where an error is about what became of it; any other as it is. */
   readonly explain: (error: unknown) => unknown;
   /** The fingerprint of the installation's secret; undefined while it has none. None is made. */

@@ -55,6 +55,7 @@ export function createTerminal(parts: Pick<CliParts, "openStore"> & Partial<CliP
       checkStart: () => {},
       dataName: "the data of tests",
       lookAtData: async () => undefined,
+      checkRoom: () => {},
       explain: (error) => error,
       findFingerprint: () => testSecrets.fingerprint,
       lookAtLimits: async () => "memory",

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { checkData, type DataPlace } from "../data-place.ts";
 import { backUp } from "./file/backup.ts";
+import { checkRoomForBallast } from "./file/ballast.ts";
 import { checkWritable } from "./file/check-writable.ts";
 import { backUpInto } from "./file/kept-backups.ts";
 import { namingDamage } from "./file/database.ts";
@@ -15,6 +16,7 @@ import { openSqliteStore } from "./sqlite-store.ts";
 export function sqlitePlace(givenPath: string, wallMs: () => number): DataPlace {
   const path = realPathOf(givenPath);
   const lockPath = `${path}.lock`;
+  const ballastPath = `${path}.ballast`;
 
   const lockServer = (): ServerLock => {
     const lock = takeServerLock(lockPath);
@@ -47,6 +49,7 @@ export function sqlitePlace(givenPath: string, wallMs: () => number): DataPlace 
       checkWritable(path);
       return hasData ? lookAtFile(path) : undefined;
     },
+    checkRoom: () => checkRoomForBallast(ballastPath),
     explain: (error) => namingDamage(path, error),
     openForPeople: async (events) =>
       openSqliteStore({ path, patienceMs: patienceOfPeopleMs, guardMigration: migrateAlone, ...events }),
@@ -56,7 +59,7 @@ export function sqlitePlace(givenPath: string, wallMs: () => number): DataPlace 
       const lock = lockServer();
       try {
         return {
-          store: openSqliteStore({ path, ballastPath: `${path}.ballast`, ...events }),
+          store: openSqliteStore({ path, ballastPath, ...events }),
           leave: lock.release,
         };
       } catch (error) {

@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { giveToOwnerOf } from "../../../platform/give-to-owner.ts";
+import { nearestFolder } from "./check-writable.ts";
 
 /**
  * Room kept for the end of running calls. When the disk is full the ballast is thrown overboard: no new call
@@ -40,9 +41,23 @@ export function createBallast(path: string, monotonicMs: () => number): Ballast 
   };
 }
 
+/** Throws where whoever begins to serve would find no room for it, and so take no calls. Makes nothing. */
+export function checkRoomForBallast(path: string): void {
+  if (isWhole(path)) return;
+  const folder = nearestFolder(dirname(path));
+  const freeBytes = freeBytesIn(folder);
+  if (freeBytes >= freeBytesMin) return;
+  throw new Error(
+    `The disk of ${folder} has ${inMebibytes(freeBytes)} MiB free. A server takes no calls there until it has ` +
+      `${inMebibytes(freeBytesMin)}.`,
+  );
+}
+
+const inMebibytes = (bytes: number): number => Math.floor(bytes / 1024 / 1024);
+
 /** False when the disk has no room for it. */
 function fill(path: string): boolean {
-  if (statSync(path, { throwIfNoEntry: false })?.size === ballastBytes) return true;
+  if (isWhole(path)) return true;
   try {
     // One of another size is what a process left behind that was killed while it wrote.
     rmSync(path, { force: true });
@@ -64,6 +79,8 @@ function fill(path: string): boolean {
     return false;
   }
 }
+
+const isWhole = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.size === ballastBytes;
 
 function freeBytesIn(folder: string): number {
   const { bavail, bsize } = statfsSync(folder);

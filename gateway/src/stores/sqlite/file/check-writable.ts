@@ -13,7 +13,7 @@ export function checkWritable(path: string): void {
 }
 
 /** A folder that is not there is made, in the first one above it that is. */
-function nearestFolder(folder: string): string {
+export function nearestFolder(folder: string): string {
   const above = dirname(folder);
   return existsSync(folder) || above === folder ? folder : nearestFolder(above);
 }

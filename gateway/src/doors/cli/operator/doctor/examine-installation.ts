@@ -26,7 +26,11 @@ export async function examineInstallation(
       parts.checkStart(config, flags);
       return "nothing in the settings prevents it.";
     }),
-    findingOf(async () => judgeData(parts.dataName, await parts.lookAtData(), parts.findFingerprint())),
+    findingOf(async () => {
+      const sentence = judgeData(parts.dataName, await parts.lookAtData(), parts.findFingerprint());
+      parts.checkRoom();
+      return sentence;
+    }),
     findingOf(async () => `counted in ${await parts.lookAtLimits()}.`),
   ]);
   return { start, store, limits };
