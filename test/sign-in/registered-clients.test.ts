@@ -92,7 +92,6 @@ test.each([
   "https://client.example/%2e%2e/cb",
   "https://client.example\\@evil.example/cb",
   "https://client.example/c b",
-  "cursor://callback",
   "ftp://client.example/cb",
   "//client.example/cb",
   "/cb",
@@ -105,6 +104,28 @@ test.each([
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: "invalid_redirect_uri" });
   }
+});
+
+test("a client that also names an address of its app is registered with its other ones, and goes back only there", async () => {
+  const app = "cursor://anysphere.cursor-mcp/oauth/callback";
+  const page = "https://www.cursor.com/agents/mcp/oauth/callback";
+  const alone = await register({ redirect_uris: [app] });
+  expect([alone.status, await alone.json()]).toMatchObject([400, { error: "invalid_redirect_uri" }]);
+  const response = await register({ redirect_uris: [app, page, "http://localhost:8787/callback"] });
+  expect(response.status).toBe(201);
+  const { client_id: id, redirect_uris: uris } = (await response.json()) as {
+    readonly client_id: string;
+    readonly redirect_uris: readonly string[];
+  };
+  expect(uris).toEqual([page, "http://localhost:8787/callback"]);
+
+  const toPage = createClient(gateway.url, id, page);
+  const { url, verifier } = toPage.begin();
+  const returned = await person().allow(url);
+  expect(returned.href).toStartWith(`${page}?code=`);
+  expect(await toPage.redeem(returned, verifier)).toMatchObject({ token_type: "Bearer" });
+  const toApp = await person().open(createClient(gateway.url, id, app).begin().url);
+  expect([toApp.left, toApp.response.status]).toEqual([false, 400]);
 });
 
 test.each([

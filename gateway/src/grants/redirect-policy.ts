@@ -15,6 +15,15 @@ export function whyNotRedirect(written: unknown): string | undefined {
 
 const redirectLengthMax = 2_000;
 
+/**
+ * An address that only a program on the person's machine understands, such as cursor://… (RFC 8252, 7.1). It is no way back
+ * for a code, because any program there may say that it understands it; but whoever names it means no harm.
+ */
+export const isOfAppAlone = (written: unknown): boolean =>
+  typeof written === "string" && ofAppAlone.test(written);
+
+const ofAppAlone = /^(?!(?:https?|wss?|ftp|file|blob|data|javascript):)[a-z][a-z\d+.-]*:/i;
+
 export const isLoopback = (hostname: string): boolean =>
   hostname === "localhost" || hostname === "127.0.0.1" || hostname === "[::1]";
 

@@ -2,7 +2,7 @@
 // nobody fetch an address, lock itself to the scopes it first heard of, or paint itself as somebody else at length.
 
 import { z } from "zod";
-import { whyNotRedirect } from "../../grants/redirect-policy.ts";
+import { isOfAppAlone, whyNotRedirect } from "../../grants/redirect-policy.ts";
 import { parseJson } from "../../platform/json.ts";
 
 export const registrationBytesMax = 16 * 1024;
@@ -36,7 +36,10 @@ export function readRegistration(body: Uint8Array): Registration {
     const why = `${issue?.path.join(".") || "the registration"}: ${issue?.message ?? "is not understood"}`;
     return { ok: false, error: "invalid_client_metadata", why };
   }
-  const { redirect_uris: redirects, ...rest } = parsed.data;
+  const { redirect_uris: named, ...rest } = parsed.data;
+  // A desktop program names each way to reach it, in one registration, and takes another where one of them is not accepted.
+  const others = named.filter((redirect) => !isOfAppAlone(redirect));
+  const redirects = others.length > 0 ? others : named;
   for (const redirect of redirects) {
     const why = whyNotRedirect(redirect);
     if (why !== undefined)
