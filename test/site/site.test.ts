@@ -410,7 +410,51 @@ test("the settings that the quick start names for apps are those by which their 
     const output = (await new Response(ran.stdout).text()) + (await new Response(ran.stderr).text());
     expect([client, output]).toEqual([client, expect.stringMatching(/hello/i)] as string[]);
   }
-  for (const app of ["Claude Code", "Open WebUI", "LibreChat", "n8n", "Cursor"]) expect(page).toContain(app);
+  for (const app of [
+    "Claude Code",
+    "Gemini CLI",
+    "Codex",
+    "OpenCode",
+    "GitHub Copilot",
+    "Open WebUI",
+    "LibreChat",
+    "n8n",
+    "Cursor",
+  ])
+    expect(page).toContain(app);
+});
+
+test("the files that the quick start writes for apps lead to models that answer", async () => {
+  const page = await words("/quickstart.md");
+  const { key } = await gateway.openAccount();
+  const fileIn = (language: string, part: string): string =>
+    [...page.matchAll(/```(\w+)\n(.+?)\n```/gs)].find(
+      ([, written, file = ""]) => written === language && file.includes(part),
+    )?.[2] ?? "";
+  const ask = (url: string, body: object) =>
+    fetch(url, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+
+  const codex = Bun.TOML.parse(fileIn("toml", "model_providers")) as {
+    readonly model: string;
+    readonly model_provider: string;
+    readonly model_providers: Readonly<Record<string, { readonly base_url: string }>>;
+  };
+  const codexUrl = codex.model_providers[codex.model_provider]?.base_url;
+  expect((await ask(`${codexUrl}/responses`, { model: codex.model, input: "Say hello." })).status).toBe(200);
+
+  const { provider } = JSON.parse(fileIn("json", "@ai-sdk/openai-compatible")) as {
+    readonly provider: {
+      readonly tollgate: { readonly options: { readonly baseURL: string }; readonly models: object };
+    };
+  };
+  const { options, models } = provider.tollgate;
+  const messages = [{ role: "user", content: "Say hello." }];
+  const [model] = Object.keys(models);
+  expect((await ask(`${options.baseURL}/chat/completions`, { model, messages })).status).toBe(200);
 });
 
 test("a site under a path of its own links under that path, and shows the address of the API", async () => {

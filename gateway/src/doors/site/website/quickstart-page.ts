@@ -11,7 +11,8 @@ import { code, heading, text, type Block } from "./blocks.ts";
 import { exampleCurl } from "./example-call.ts";
 import { mcpSnippets } from "./mcp-snippets.ts";
 import type { Material, Page } from "./page.ts";
-import { clientSnippets, sdkSnippets, type ClientSnippets } from "./snippets.ts";
+import { appSnippets } from "./app-snippets.ts";
+import { sdkSnippets, type ClientSnippets } from "./snippets.ts";
 
 /** From a key to a paid call, in the reader's own language. */
 export function quickstartPage(material: Material): Page {
@@ -19,7 +20,7 @@ export function quickstartPage(material: Material): Page {
   const parts: readonly Part[] = [
     { id: "curl", title: "curl", blocks: curl(material) },
     { id: "spend-safely", title: "Spend safely", blocks: spending(material) },
-    ...clientSnippets(material).map(partOf),
+    ...[...sdkSnippets(material), ...appSnippets(material)].map(partOf),
     {
       id: "mcp",
       title: "Agents (MCP)",

@@ -9,11 +9,6 @@ export interface ClientSnippets {
   readonly blocks: readonly Block[];
 }
 
-export const clientSnippets = (material: Material): ClientSnippets[] => [
-  ...sdkSnippets(material),
-  ...appSnippets(material),
-];
-
 export function sdkSnippets({ offer, addresses: { baseUrl } }: Material): ClientSnippets[] {
   const { openai, anthropic, google } = modelsByDialect(offer);
   return [
@@ -164,53 +159,14 @@ console.log(text);`,
   ],
 });
 
-/** Programs that people use as they are: each reads its settings from somewhere else. */
-function appSnippets({ offer, addresses: { baseUrl } }: Material): ClientSnippets[] {
-  const { openai, anthropic, google } = modelsByDialect(offer);
-  const blocks: Block[] = [];
-  if (anthropic !== undefined) {
-    blocks.push(
-      code(
-        "Claude Code, with any model",
-        "sh",
-        `export ANTHROPIC_BASE_URL="${baseUrl}" ANTHROPIC_AUTH_TOKEN="$TOLLGATE_KEY"
-claude --model ${anthropic}`,
-      ),
-    );
-  }
-  if (google !== undefined) {
-    blocks.push(
-      code(
-        "Gemini CLI",
-        "sh",
-        `export GOOGLE_GEMINI_BASE_URL="${baseUrl}" GEMINI_API_KEY="$TOLLGATE_KEY"
-export GOOGLE_GENAI_API_VERSION="v1beta"
-gemini --model ${google}`,
-      ),
-    );
-  }
-  if (openai !== undefined) {
-    blocks.push(
-      code(
-        "LangChain, and whatever else is made with OpenAI’s SDKs",
-        "sh",
-        `export OPENAI_BASE_URL="${baseUrl}/v1" OPENAI_API_KEY="$TOLLGATE_KEY"`,
-      ),
-      text(
-        `Open WebUI (a connection), LibreChat (a custom endpoint), n8n (the base URL of an OpenAI credential) and Cursor (Override OpenAI Base URL) ask for the same two: \`${baseUrl}/v1\` and the key. They list the models that the key may call. Cursor calls from its own servers, so it needs an address that can be reached from there.`,
-      ),
-    );
-  }
-  return blocks.length === 0 ? [] : [{ title: "Apps", blocks }];
-}
-
 interface ModelsByDialect {
   readonly openai: string | undefined;
   readonly anthropic: string | undefined;
   readonly google: string | undefined;
+  readonly responses: string | undefined;
 }
 
-function modelsByDialect({ operations }: Offer): ModelsByDialect {
+export function modelsByDialect({ operations }: Offer): ModelsByDialect {
   const modelFor = (operationId: string): string | undefined => {
     const offered = operations.get(operationId);
     return offered && exampleModel(offered);
@@ -219,5 +175,6 @@ function modelsByDialect({ operations }: Offer): ModelsByDialect {
     openai: modelFor("chat.completions.create"),
     anthropic: modelFor("messages.create"),
     google: modelFor("models.generate_content"),
+    responses: modelFor("responses.create"),
   };
 }
