@@ -1,7 +1,7 @@
 // A chat completion in chunks: the role, then words or tool calls, then the reason to finish.
 
 import { fragmentsOf } from "../../model/fragments.ts";
-import type { Reply } from "../../model/reply.ts";
+import type { Call, Reply } from "../../model/reply.ts";
 import type { JsonObject, StreamEvent } from "../../vendor.ts";
 import { logprobsOf, type TopLogprobs } from "./logprobs.ts";
 import { nothingYet, type Generated, type Meter } from "./meter.ts";
@@ -48,13 +48,18 @@ function* deltasOf({ text, calls }: Reply): Generator<Delta> {
   yield { delta: { role: "assistant", content: calls.length === 0 ? "" : null, refusal: null } };
   for (const fragment of fragmentsOf(text)) yield { delta: { content: fragment.text }, ...fragment };
 
-  for (const [index, { id, name, argumentsText }] of calls.entries()) {
-    const begun = { index, id: `call_${id}`, type: "function", function: { name, arguments: "" } };
-    yield { delta: { tool_calls: [begun] } };
-    for (const fragment of fragmentsOf(argumentsText))
-      yield {
-        delta: { tool_calls: [{ index, function: { arguments: fragment.text } }] },
-        tokens: fragment.tokens,
-      };
+  for (const [index, call] of calls.entries()) {
+    yield { delta: { tool_calls: [{ index, ...calledOf(call, "") }] } };
+    for (const { text: piece, tokens } of fragmentsOf(call.argumentsText))
+      yield { delta: { tool_calls: [{ index, ...givenTo(call, piece) }] }, tokens };
   }
 }
+
+/** A call with what it is given, or the beginning of that. */
+export const calledOf = (call: Call, given: string): JsonObject =>
+  call.takesText === true
+    ? { id: `call_${call.id}`, type: "custom", custom: { name: call.name, input: given } }
+    : { id: `call_${call.id}`, type: "function", function: { name: call.name, arguments: given } };
+
+const givenTo = ({ takesText }: Call, piece: string): JsonObject =>
+  takesText === true ? { custom: { input: piece } } : { function: { arguments: piece } };

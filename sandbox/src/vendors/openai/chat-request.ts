@@ -67,9 +67,9 @@ export function readChatRequest(body: string): ChatRequest | Refused {
   if (wrongMessage >= 0)
     return refused(`Invalid message at 'messages[${wrongMessage}]'.`, `messages[${wrongMessage}]`);
   if (!isOptional(tools, (list) => isListOf(list, isTool)))
-    return refused("'tools' must be a list of functions with a name.", "tools");
+    return refused("'tools' must be a list of functions and custom tools with a name.", "tools");
 
-  const readTools = objectsIn(tools).map((tool) => readTool(objectOr(tool["function"])));
+  const readTools = objectsIn(tools).map(toolOf);
   const chosen = readToolChoice(request["tool_choice"], readTools);
   if (chosen === undefined)
     return refused("'tool_choice' must be none, auto, required or one of 'tools'.", "tool_choice");
@@ -117,8 +117,8 @@ const readMessage = ({ role, content, tool_calls: calls }: JsonObject): Turn => 
   role: roles[String(role)] ?? "user",
   blocks: typeof content === "string" ? [{ text: content }] : objectsIn(content).map(readPart),
   calls: objectsIn(calls).map((call) => {
-    const { name, arguments: given } = objectOr(call["function"]);
-    return { name: String(name), input: inputOf(given) };
+    const { name, arguments: given, input } = objectOr(call["function"], objectOr(call["custom"]));
+    return { name: String(name), input: inputOf(given ?? input) };
   }),
 });
 
@@ -129,7 +129,19 @@ function readPart(part: JsonObject): Block {
 }
 
 const isTool = (tool: unknown): boolean =>
-  isObject(tool) && isObject(tool["function"]) && typeof tool["function"]["name"] === "string";
+  isObject(tool) && typeof objectOr(tool["function"], objectOr(tool["custom"]))["name"] === "string";
+
+function toolOf(tool: JsonObject): Tool {
+  const custom = tool["custom"];
+  return isObject(custom) ? readTextTool(custom) : readTool(objectOr(tool["function"]));
+}
+
+/** One that takes a text, perhaps of a format, in place of arguments. */
+export const readTextTool = (tool: JsonObject): Tool => ({
+  ...readTool(tool),
+  parameters: objectOr(tool["format"]),
+  takesText: true,
+});
 
 export const readTool = ({ name, description, parameters }: JsonObject): Tool => ({
   name: String(name),

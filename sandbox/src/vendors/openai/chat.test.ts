@@ -6,6 +6,7 @@ import {
   at,
   containing,
   createTestSandbox,
+  eventsIn,
   matching,
   startMs,
 } from "../../test-sandbox.ts";
@@ -218,6 +219,40 @@ describe("openai chat completions", () => {
       body: { model: "any", tools: [weather], messages: spoken, tool_choice: "none" },
     });
     expect(at(none.json, "choices", 0, "finish_reason")).toBe("stop");
+  });
+
+  test("calls a custom tool with a text, whole and streamed, and reads what it was called with", async () => {
+    const { ask } = createTestSandbox();
+    const custom = { name: "apply_patch", format: { type: "text" } };
+    const tools = [{ type: "custom", custom }];
+    const body = {
+      model: "any",
+      tools,
+      messages,
+      tool_choice: { type: "custom", custom: { name: "apply_patch" } },
+    };
+    const { json } = await ask("POST", path, { body });
+    const call = at(json, "choices", 0, "message", "tool_calls", 0);
+    const id = String(at(call, "id"));
+    const input = String(at(call, "custom", "input"));
+    expect(call).toEqual({ id: matching(/^call_/), type: "custom", custom: { name: "apply_patch", input } });
+    expect(at(json, "choices", 0, "finish_reason")).toBe("tool_calls");
+
+    const { text } = await ask("POST", path, { body: { ...body, stream: true } });
+    const deltas = eventsIn(text).flatMap(
+      ({ data }) => at(data, "choices", 0, "delta", "tool_calls", 0) ?? [],
+    );
+    expect(deltas.map((delta) => String(at(delta, "custom", "input"))).join("")).toBe(input);
+    expect(deltas[0]).toEqual({ index: 0, id, type: "custom", custom: { name: "apply_patch", input: "" } });
+
+    const called = { id, type: "custom", custom: { name: "apply_patch", input } };
+    const turns = [
+      ...messages,
+      { role: "assistant", content: null, tool_calls: [called] },
+      { role: "tool", tool_call_id: id, content: "patched" },
+    ];
+    const { json: ended } = await ask("POST", path, { body: { model: "any", tools, messages: turns } });
+    expect(at(ended, "choices", 0, "message", "content")).toContain("patched");
   });
 
   test("a tool's answer ends the loop, and the limit cuts arguments", async () => {

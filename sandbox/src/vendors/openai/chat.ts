@@ -5,7 +5,7 @@ import { promptOf } from "../../model/prompt.ts";
 import { replyTo, type Reply } from "../../model/reply.ts";
 import { fingerprint } from "../../seeded.ts";
 import type { JsonObject, VendorAnswer, VendorCall, VendorStream } from "../../vendor.ts";
-import { chunksOf } from "./chat-chunks.ts";
+import { calledOf, chunksOf } from "./chat-chunks.ts";
 import { readChatRequest } from "./chat-request.ts";
 import { checkModel, error, failure } from "./errors.ts";
 import { logprobsOf } from "./logprobs.ts";
@@ -61,10 +61,5 @@ export function completeChat(call: VendorCall, promptCache: PromptCache): Vendor
 function messageOf({ text, calls }: Reply): JsonObject {
   const message = { role: "assistant", refusal: null, annotations: [] };
   if (calls.length === 0) return { ...message, content: text };
-  const sent = calls.map(({ id, name, argumentsText }) => ({
-    id: `call_${id}`,
-    type: "function",
-    function: { name, arguments: argumentsText },
-  }));
-  return { ...message, content: null, tool_calls: sent };
+  return { ...message, content: null, tool_calls: calls.map((call) => calledOf(call, call.argumentsText)) };
 }

@@ -10,7 +10,7 @@ import {
 } from "../../model/conversation.ts";
 import { isNothing, isObject, parseObject, type JsonObject } from "../../vendor.ts";
 import { isInteger, isListOf, isOptional, isText, limitOf, objectOr, objectsIn } from "../checks.ts";
-import { readTool } from "./chat-request.ts";
+import { readTextTool, readTool } from "./chat-request.ts";
 import { refused, type Refused } from "./errors.ts";
 import type { KeptResponses } from "./kept-responses.ts";
 import { thinkingTokensOf } from "./thinking.ts";
@@ -159,12 +159,12 @@ const isNamespace = (tool: unknown): boolean =>
   isListOf(tool["tools"], isCallable);
 
 function toolsOf(tool: JsonObject): Tool[] {
-  const { type, name, tools, format } = tool;
+  const { type, name, tools } = tool;
   if (type === "namespace")
     return objectsIn(tools)
       .flatMap(toolsOf)
       .map((grouped) => ({ ...grouped, namespace: String(name) }));
-  if (type === "custom") return [{ ...readTool(tool), parameters: objectOr(format), takesText: true }];
+  if (type === "custom") return [readTextTool(tool)];
   return [readTool(tool)];
 }
 

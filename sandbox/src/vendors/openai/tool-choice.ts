@@ -25,4 +25,5 @@ function amongNamed({ mode, tools: given }: JsonObject, tools: readonly Tool[]):
   return mode === "required" ? { tools, toolChoice: named.map(({ name }) => name) } : undefined;
 }
 
-const nameIn = (named: JsonObject): unknown => objectOr(named["function"], named)["name"];
+const nameIn = (named: JsonObject): unknown =>
+  objectOr(named["function"], objectOr(named["custom"], named))["name"];
