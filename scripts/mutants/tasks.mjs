@@ -37,6 +37,13 @@ export const mutants = [
     tests: ["test/tasks/video-ends.test.ts"],
   },
   {
+    name: "nobody hears of an upstream that says nothing of tasks which it may have made and billed",
+    file: "gateway/src/tasks/silence-news.ts",
+    find: "if (errors !== errorsTold || sandbox || told.has(upstream)) return;",
+    replace: "if (errors >= 0) return;",
+    tests: ["test/tasks/video-vendor.test.ts"],
+  },
+  {
     name: "a failed task is charged",
     file: "gateway/src/tasks/task-rules.ts",
     find: 'case "FAILED":\n      return end(task, { state: report.status, report, used: undefined }, asked);',

@@ -170,6 +170,43 @@ test("the operator is told once of tasks whose upstream the configuration lost, 
   }
 });
 
+test("the operator is told once, and why, of an upstream that says nothing of tasks, until it does again", async () => {
+  const withKey = (word: string): string =>
+    `upstreams: { video: { protocol: dashscope, url: "${vendor.url}", key: "${word}" } }`;
+  const at = await openTestGateway({ clock, config: withKey(key) });
+  const reload = async (word: string) =>
+    at.gateway.reload(
+      await loadCatalogue([catalogueFolder]),
+      parseConfig(withKey(word), "the next configuration", {}),
+      at.sandbox.url,
+    );
+  const told = (): string[] =>
+    at.logged.filter((line) => line.includes("an upstream says nothing of open tasks"));
+  try {
+    const account = await rich(at);
+    const tasks = [
+      await createTask(at, account, video("a fox")),
+      await createTask(at, account, video("a fox")),
+    ];
+    await reload("sk-of-nobody-000000000000");
+    const asked = vendor.requests.length;
+    await until(() => {
+      clock.forward(1_000);
+      return told().length > 0;
+    });
+    expect(vendor.requests.length - asked).toBeGreaterThanOrEqual(4);
+    expect(told().join()).toContain('"upstream":"video","because":"key_rejected","status":401');
+    clock.forward(20 * 60_000);
+    await Bun.sleep(500);
+    expect(told()).toHaveLength(1);
+    await reload(key);
+    for (const { output } of tasks) await reaches(account, output.task_id, "SUCCEEDED", at);
+    expect(await at.balance(account)).toEqual({ balance: richMicros - 2 * videoMicros, held: 0 });
+  } finally {
+    await at.close();
+  }
+});
+
 describe("a creation", () => {
   test("that the vendor refuses keeps its status and body, and costs nothing", async () => {
     const account = await rich();

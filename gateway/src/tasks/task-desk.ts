@@ -14,6 +14,7 @@ import type { Metrics } from "../platform/metrics.ts";
 import { createTaskExpiry } from "./expire-tasks.ts";
 import { createPollQuota, type PollQuota } from "./poll-quota.ts";
 import { readTaskReport } from "./read-task-report.ts";
+import { createSilenceNews } from "./silence-news.ts";
 import type { TaskBook } from "./task-book.ts";
 import { pollPauseMs, stepFor, type Step } from "./task-rules.ts";
 import type { PlacedTask, Task } from "../ledger/task-record.ts";
@@ -78,6 +79,7 @@ const claimWaitsMs = [100, 200, 400, 800] as const;
 
 export function createTaskDesk(parts: Parts): TaskDesk {
   const { tasks, ledger, clock, log, metrics, leaseMs = leaseUsualMs } = parts;
+  const tellSilence = createSilenceNews(log);
   const quotas = new Map<string, { readonly pollQps: number; readonly quota: PollQuota }>();
 
   const quotaOf = ({ name, pollQps }: Upstream): PollQuota => {
@@ -101,6 +103,10 @@ export function createTaskDesk(parts: Parts): TaskDesk {
     });
     const missing = exchanged?.kind === "answered" && exchanged.status === 404;
     const step = stepFor(task, report, { missing, nowMs: clock.wallMs(), random: parts.random });
+    if (exchanged) {
+      const errors = step.kind === "wait" ? step.note.errors : 0;
+      tellSilence({ upstream: at.upstream, exchanged, errors });
+    }
     if (step.kind === "wait") await tasks.note(step.note);
     else await bookEnd(task, step);
   };
