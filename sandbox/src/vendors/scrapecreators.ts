@@ -1,5 +1,6 @@
 // ScrapeCreators: the comments of a post, a page at a time, each page a credit.
 
+import { cursorOf, positionOf } from "../cursor.ts";
 import { createSeeded } from "../seeded.ts";
 import type { JsonObject, Vendor, VendorAnswer } from "../vendor.ts";
 
@@ -54,15 +55,6 @@ const errorNames: Readonly<Record<number, string>> = {
   429: "too_many_requests",
   500: "internal_error",
 };
-
-const cursorOf = (position: number): string => Buffer.from(`after ${position}`).toString("base64url");
-
-/** Undefined when it is no cursor of ours. */
-function positionOf(cursor: string | null): number | undefined {
-  if (cursor === null || cursor === "") return 0;
-  const position = /^after (\d{1,9})$/.exec(Buffer.from(cursor, "base64url").toString())?.[1];
-  return position === undefined ? undefined : Number(position);
-}
 
 function commentOf(url: string, position: number): JsonObject {
   const seeded = createSeeded(`comment ${url} ${position}`);

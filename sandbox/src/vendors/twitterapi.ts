@@ -1,5 +1,6 @@
 // twitterapi.io: who quoted a tweet, twenty at a time, newest first. Some of its failures come with a 200.
 
+import { cursorOf, positionOf } from "../cursor.ts";
 import { createSeeded, type Seeded } from "../seeded.ts";
 import type { JsonObject, Vendor, VendorAnswer } from "../vendor.ts";
 
@@ -42,15 +43,6 @@ const refuse = (status: number, message: string): VendorAnswer => ({
   body: { tweets: [], has_next_page: false, next_cursor: "", status: "error", message },
   billed: null,
 });
-
-const cursorOf = (position: number): string => Buffer.from(`after ${position}`).toString("base64url");
-
-/** Undefined when it is no cursor of ours. */
-function positionOf(cursor: string | null): number | undefined {
-  if (cursor === null || cursor === "") return 0;
-  const position = /^after (\d{1,9})$/.exec(Buffer.from(cursor, "base64url").toString())?.[1];
-  return position === undefined ? undefined : Number(position);
-}
 
 function quoteOf(tweetId: string, position: number): JsonObject {
   const seeded = createSeeded(`quote ${tweetId} ${position}`);
