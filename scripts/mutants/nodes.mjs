@@ -210,7 +210,7 @@ export const mutants = [
   },
   {
     name: "nodes: a commit does not wait for the disk where the server's default is not to",
-    file: `${postgres}/server/database.ts`,
+    file: `${postgres}/server/transaction.ts`,
     find: 'query(waitForDisk, ["on"])',
     replace: 'query(waitForDisk, ["off"])',
     tests: faults,
@@ -386,7 +386,7 @@ export const mutants = [
   },
   {
     name: "nodes: money waits for a connection that died quietly as long as a statement may take",
-    file: `${postgres}/server/database.ts`,
+    file: `${postgres}/server/transaction.ts`,
     find: "const beginMs = 1_000;",
     replace: "const beginMs = 10_000;",
     tests: deadNodes,

@@ -6,7 +6,7 @@ import type { Quantities } from "../../../prices/quantities.ts";
 import type { CallEnd, HeldCall } from "../../held-call.ts";
 import type { AccountSums, BoundSums, Sums } from "../../sums.ts";
 import { bucketFigures, bucketWidthsSeconds, type Bucket } from "../../usage-buckets.ts";
-import type { Write } from "../server/database.ts";
+import type { Write } from "../server/transaction.ts";
 import { hexOf, jsonOf } from "../server/json-rows.ts";
 
 export interface Changes {

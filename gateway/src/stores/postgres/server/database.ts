@@ -7,9 +7,11 @@ import {
   type ConnectionChoice,
   type ConnectionOptions,
 } from "./connections.ts";
-import { isConnectionLost, isPassing, ReadOnlyServer, toldAs } from "./failures.ts";
+import { isConnectionLost, isPassing, ReadOnlyServer } from "./failures.ts";
+import { createInsist } from "./insist.ts";
 import { createLastWrites } from "./last-writes.ts";
 import type { Query } from "./query.ts";
+import { begin, beginSoon, writeAndCommit, type Write } from "./transaction.ts";
 
 /** The database, as everything in this folder uses it. */
 export interface Database {
@@ -74,34 +76,16 @@ export interface Decision<Result> {
 }
 
 /**
- * A statement right behind which the commit is sent, so it must fail by itself when anything is wrong with what it wrote.
- * Texts and numbers only: these the driver never refuses to send, as it would a value that it does not know.
- */
-export interface Write {
-  readonly statement: string;
-  readonly values: readonly (string | number)[];
-}
-
-/**
  * What says that a process lives is small, and must be there before others take it for dead. A firewall may have forgotten
  * every connection of a quiet process without a word to it; new ones pass.
  */
 const beatStatementMs = 1_000;
-/** Beginning waits for no lock and no disk, whatever comes behind it: a server that is there answers at once. */
-const beginMs = 1_000;
 /** What a decision writes waits for no lock as long as that: it has locked what others write, too. */
 const silentCommitMs = 2_000;
 /** A file sorts millions of rows before it gives the first of them. */
 const longPauseMs = 60 * 60_000;
 /** An audit looks at every row. */
 const longStatementMs = 60 * 60_000;
-const pauseMs = { least: 5, most: 200 } as const;
-/**
- * Whoever is told that something is written relies on it after a crash of the server too, whatever its default is. Only what
- * waits for nothing is made stricter: an operator who has replicas may want more than this.
- */
-const waitForDisk =
-  "SELECT set_config('synchronous_commit', $1, true) WHERE current_setting('synchronous_commit') = 'off'";
 /** A plan that was made when a table was empty must not last until somebody takes its measure. */
 const plansLastMs = 10_000;
 
@@ -243,67 +227,6 @@ export function openDatabase(options: ConnectionOptions): Database {
     },
     close: connections.close,
   };
-}
-
-type Insist = <Result>(
-  attempt: (deadlineMs: number) => Promise<Result>,
-  patienceMs: number,
-  mayPass?: (error: unknown) => boolean,
-) => Promise<Result>;
-
-/** Tries again what may pass, after pauses that grow, for as long as there is patience. */
-const createInsist =
-  (monotonicMs: () => number): Insist =>
-  async (attempt, patienceMs, mayPass = isPassing) => {
-    const deadlineMs = monotonicMs() + patienceMs;
-    for (let waitMs: number = pauseMs.least; ; waitMs = Math.min(waitMs * 2, pauseMs.most)) {
-      try {
-        return await attempt(deadlineMs);
-      } catch (error) {
-        if (!mayPass(error) || monotonicMs() + waitMs > deadlineMs) throw toldAs(error);
-        await Bun.sleep(waitMs);
-      }
-    }
-  };
-
-/** The same on a connection that stays open: one that died quietly meanwhile is found out before anybody gives up. */
-async function beginSoon(query: Query, connection: ReservedSQL): Promise<void> {
-  const silence = setTimeout(() => void connection.close({ timeout: 0 }).catch(() => {}), beginMs);
-  try {
-    await begin(query, connection);
-  } finally {
-    clearTimeout(silence);
-  }
-}
-
-/** As a template with a value: behind a plain text the driver sends nothing until that is answered. */
-const begin = (query: Query, connection: ReservedSQL): Promise<unknown> =>
-  Promise.all([connection`BEGIN`.execute(), query(waitForDisk, ["on"])]);
-
-/**
- * Everything is sent at once, in order, and done by the server one after the other. When a statement has failed there, those
- * behind it are refused and the commit is a rollback, which is what it then says of itself.
- */
-async function writeAndCommit(
-  query: Query,
-  connection: ReservedSQL,
-  writes: readonly Write[],
-): Promise<void> {
-  const writing = writes.map(({ statement, values }) => query(statement, values));
-  // An answer without rows, of which the driver tells what was done.
-  const committing = connection<{ readonly command: string }>`COMMIT`.execute();
-  const [committed, ...written] = await Promise.allSettled([committing, ...writing]);
-  const failure = written.find((each) => each.status === "rejected");
-  if (committed.status === "rejected") {
-    const error: unknown = committed.reason;
-    throw isConnectionLost(error) ? new InDoubt({ cause: error }) : error;
-  }
-  // What the server says that it has done; the driver's types leave it open.
-  const { command } = committed.value as { readonly command: string };
-  if (command === "COMMIT" && failure === undefined) return;
-  // The driver did something else than it was told, so nobody knows what was written.
-  if (command === "COMMIT") throw new InDoubt({ cause: failure?.reason });
-  throw failure?.reason ?? new Error("The server rolled back what it should have committed.");
 }
 
 const mayPassOf = ({ evenInDoubt = false }: WriteOptions): ((error: unknown) => boolean) =>

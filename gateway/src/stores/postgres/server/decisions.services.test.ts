@@ -5,7 +5,8 @@ import { afterEach, expect, test } from "bun:test";
 import { openTestDatabase } from "../../../../../test/services/postgres.ts";
 import { unbound } from "../../../ledger/test-unbound.ts";
 import { createTerms } from "../../../prices/terms.ts";
-import { openDatabase, type Decision, type Write } from "./database.ts";
+import { openDatabase, type Decision } from "./database.ts";
+import type { Write } from "./transaction.ts";
 import { migrate } from "../schema/migrate.ts";
 import { openPostgresStore } from "../postgres-store.ts";
 
