@@ -1,5 +1,5 @@
 // The long proof about money: 10,000 random histories of the ledger against a model that fits on a page, then
-// every seeded bug, each of which the tests must notice.
+// every planted bug, each of which the tests must notice.
 //
 //   npm run prove            or, with another number of histories:  npm run prove -- 500
 
