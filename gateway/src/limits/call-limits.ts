@@ -14,23 +14,6 @@ export interface OperationLimits {
  */
 const slotLeaseMs = 3 * 60 * 60_000;
 
-/** What a key's limits are called. Every call asks for them, so they are kept: to look for a new text takes longer. */
-interface KeyNames {
-  readonly requests: string;
-  readonly tokens: string;
-}
-const namesOfKeys = new Map<string, KeyNames>();
-const namesOfKeysMax = 10_000;
-
-function namesOf(keyId: string): KeyNames {
-  const known = namesOfKeys.get(keyId);
-  if (known) return known;
-  const names = { requests: `requests ${keyId}`, tokens: `tokens ${keyId}` };
-  if (namesOfKeys.size >= namesOfKeysMax) namesOfKeys.clear();
-  namesOfKeys.set(keyId, names);
-  return names;
-}
-
 export const keyRequests = (keyId: string, limit: number): Want => ({
   kind: "rate",
   of: "requests",
@@ -92,3 +75,20 @@ export const seenAt = (nowMs: number, { limit, remaining, resetsInMs }: Standing
 /** The one of two limits that leaves less is the one that a caller is shown. */
 export const tighter = (a: SeenStanding | undefined, b: SeenStanding): SeenStanding =>
   a && a.remaining <= b.remaining ? a : b;
+
+/** What a key's limits are called. Every call asks for them, so they are kept: to look for a new text takes longer. */
+interface KeyNames {
+  readonly requests: string;
+  readonly tokens: string;
+}
+const namesOfKeys = new Map<string, KeyNames>();
+const namesOfKeysMax = 10_000;
+
+function namesOf(keyId: string): KeyNames {
+  const known = namesOfKeys.get(keyId);
+  if (known) return known;
+  const names = { requests: `requests ${keyId}`, tokens: `tokens ${keyId}` };
+  if (namesOfKeys.size >= namesOfKeysMax) namesOfKeys.clear();
+  namesOfKeys.set(keyId, names);
+  return names;
+}

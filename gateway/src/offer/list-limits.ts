@@ -18,9 +18,6 @@ export type SharedLimit =
       readonly operations: readonly string[];
     };
 
-const openTasksOf = (operation: Operation): number =>
-  isSold(operation) ? (operation.task?.openMax ?? 0) : 0;
-
 /** The limits that come with what is on offer: which operations count tokens, take slots, or have a limit of their own. */
 export function listLimits(offer: Offer): SharedLimit[] {
   const offered = [...offer.operations.values()];
@@ -54,6 +51,9 @@ export function listLimits(offer: Offer): SharedLimit[] {
   }
   return limits;
 }
+
+const openTasksOf = (operation: Operation): number =>
+  isSold(operation) ? (operation.task?.openMax ?? 0) : 0;
 
 /** The operations that share one limit of requests per minute. */
 export const operationsInGroup = ({ operations }: Pick<Offer, "operations">, group: string): string[] =>

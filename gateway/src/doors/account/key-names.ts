@@ -9,14 +9,6 @@ export interface KeyName {
   readonly markup: Html;
 }
 
-function keyName({ name, secrets: [newest] }: Key): KeyName {
-  if (!newest) return nameless(name);
-  const end = `(…${newest.last4})`;
-  return { text: `${name} ${end}`, markup: html`<bdi>${name}</bdi> <span class="whole">${end}</span>` };
-}
-
-const nameless = (text: string): KeyName => ({ text, markup: html`${text}` });
-
 /** The names of these keys of the account, each looked up once. */
 export async function keyNames(
   { asker, store }: Reader,
@@ -29,3 +21,11 @@ export async function keyNames(
   }
   return (id) => names.get(id) ?? nameless(id);
 }
+
+function keyName({ name, secrets: [newest] }: Key): KeyName {
+  if (!newest) return nameless(name);
+  const end = `(…${newest.last4})`;
+  return { text: `${name} ${end}`, markup: html`<bdi>${name}</bdi> <span class="whole">${end}</span>` };
+}
+
+const nameless = (text: string): KeyName => ({ text, markup: html`${text}` });

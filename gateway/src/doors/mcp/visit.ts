@@ -33,29 +33,7 @@ export interface ToolParts {
   readonly approvalPage: (approvalId: string) => string;
 }
 
-/** One use of a tool: who asks, with what credential, against which offer, and how their person can be reached. */
-export interface Visit {
-  readonly presented: PresentedKey;
-  readonly caller: Credential;
-  readonly known: Known;
-  readonly limited: CallRefused | undefined;
-  readonly messageBytes: number;
-  readonly offer: Offer;
-  readonly ctx: ServerContext;
-  /** What the message shows beside its JSON; the calls that are made add theirs. */
-  readonly images: ImageContent[];
-  readonly canAsk: "form" | "url" | "no";
-  /** Names the request of a session, so that the books let its repetition at another process buy nothing. */
-  readonly onceAs: string | undefined;
-}
-
-/**
- * A session and a sealed state belong to exactly one of these. A client that was let in once more is the same one: told to ask
- * for more than it was allowed, it signs its person in anew, and goes on in the session that it has.
- */
-const principalOf = ({ accountId, keyId, grant }: Credential): string =>
-  [accountId, keyId, grant?.clientId ?? ""].join(" ");
-
+/** Who came, as the door knows them. */
 interface Guest {
   readonly caller: Credential;
   /**
@@ -67,6 +45,18 @@ interface Guest {
   readonly limited: CallRefused | undefined;
   /** How long the message was that they sent, which is in memory until it is answered. */
   readonly messageBytes: number;
+}
+
+/** One use of a tool: who asks, with what credential, against which offer, and how their person can be reached. */
+export interface Visit extends Guest {
+  readonly presented: PresentedKey;
+  readonly offer: Offer;
+  readonly ctx: ServerContext;
+  /** What the message shows beside its JSON; the calls that are made add theirs. */
+  readonly images: ImageContent[];
+  readonly canAsk: "form" | "url" | "no";
+  /** Names the request of a session, so that the books let its repetition at another process buy nothing. */
+  readonly onceAs: string | undefined;
 }
 
 /** How the door tells the protocol library who came. A key may do everything; a token what its grant says. */
@@ -81,6 +71,13 @@ export function introduce(guest: Guest, presented: string, mcpUrl: string): Auth
   };
 }
 
+/**
+ * A session and a sealed state belong to exactly one of these. A client that was let in once more is the same one: told to ask
+ * for more than it was allowed, it signs its person in anew, and goes on in the session that it has.
+ */
+const principalOf = ({ accountId, keyId, grant }: Credential): string =>
+  [accountId, keyId, grant?.clientId ?? ""].join(" ");
+
 export const callerOf = (introduced: AuthInfo): Credential => guestOf(introduced).caller;
 
 /** Put there by `introduce`, which is the only way in. */
@@ -89,13 +86,9 @@ const guestOf = ({ extra }: AuthInfo): Guest => extra?.["guest"] as Guest;
 export function visitOf(ctx: ServerContext, server: McpServer, offer: Offer): Omit<Visit, "onceAs"> {
   const introduced = ctx.http?.authInfo;
   if (!introduced) throw new Error("A tool was asked for by nobody.");
-  const { caller, known, limited, messageBytes } = guestOf(introduced);
   return {
+    ...guestOf(introduced),
     presented: { kind: "key", value: introduced.token },
-    caller,
-    known,
-    limited,
-    messageBytes,
     offer,
     ctx,
     images: [],

@@ -39,9 +39,6 @@ export interface Page {
   readonly head?: Html;
 }
 
-/** Paths without a Markdown twin are data or texts already, or a place in the reference, where calls are tried in a browser. */
-const hasTwin = (path: string): boolean => !/^\/(api|openapi|assets|llms\.txt|mcp|docs#)/.test(path);
-
 export function createMaterial(offer: Offer, addresses: Addresses, assets: Assets): Material {
   const { siteUrl, baseUrl } = addresses;
   const prefix = new URL(siteUrl).pathname.replace(/\/+$/, "");
@@ -55,6 +52,9 @@ export function createMaterial(offer: Offer, addresses: Addresses, assets: Asset
     twinLink: (path) => (isOwn(path) ? siteUrl + (hasTwin(path) ? twinOf(path) : path) : path),
   };
 }
+
+/** Paths without a Markdown twin are data or texts already, or a place in the reference, where calls are tried in a browser. */
+const hasTwin = (path: string): boolean => !/^\/(api|openapi|assets|llms\.txt|mcp|docs#)/.test(path);
 
 /** The address of a page's Markdown: its path with `.md`, before what follows a path. */
 export function twinOf(path: string): string {
