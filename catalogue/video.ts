@@ -64,7 +64,10 @@ const task = z
       end_time: moment.optional(),
       video_url: z.string().optional().describe("On SUCCEEDED; works for a few hours."),
       orig_prompt: z.string().optional().describe("On SUCCEEDED."),
-      code: z.string().optional().describe("On FAILED."),
+      code: z
+        .string()
+        .optional()
+        .describe("On FAILED, the vendor's word; `provider_unavailable` where it is about the operator."),
       message: z.string().optional().describe("On FAILED."),
     }),
     usage: z

@@ -1025,7 +1025,7 @@ export interface Task {
     readonly video_url?: string | undefined;
     /** On SUCCEEDED. */
     readonly orig_prompt?: string | undefined;
-    /** On FAILED. */
+    /** On FAILED, the vendor's word; `provider_unavailable` where it is about the operator. */
     readonly code?: string | undefined;
     /** On FAILED. */
     readonly message?: string | undefined;
