@@ -25,6 +25,22 @@ export const mutants = [
     only: "exactly as many are held as the key's budget allows",
   },
   {
+    name: "nodes: a payment whose commit broke off is left in doubt, and whoever repeats it pays in twice",
+    file: `${postgres}/postgres-accounts.ts`,
+    find: "{ evenInDoubt: true }",
+    replace: "{}",
+    tests: deadNodes,
+    only: "of a payment or a correction, is tried again and booked once",
+  },
+  {
+    name: "nodes: a payment that may still arrive is told as not booked",
+    file: `${postgres}/server/insist.ts`,
+    find: "throw doubt ?? toldAs(error);",
+    replace: "throw toldAs(error);",
+    tests: deadNodes,
+    only: "of a payment, is told as doubtful",
+  },
+  {
     name: "nodes: a link takes its idempotency key while others decide by the keys of its account",
     file: `${postgres}/postgres-links.ts`,
     find: "  if (idempotency) await query(sql.lockAccount, [accountId]);\n",

@@ -86,6 +86,38 @@ describe("a commit that breaks off", () => {
       expect(await near.store().accounts.find(account.id)).toMatchObject({ postedMicros: 5n });
     }));
 
+  test.each(["lost", "unanswered"] as const)(
+    "and is %s, of a payment or a correction, is tried again and booked once",
+    (fate) =>
+      withCable(async ({ cable, far, near, caller: { accountId } }) => {
+        const { accounts } = far.store();
+        const payment = { transferId: "top_up:1", accountId, amountMicros: 7n, nowMs: middayMs };
+        cable.spoilCommit(payment.transferId, fate);
+        expect(await accounts.topUp({ ...payment, reference: undefined })).toMatchObject({
+          postedMicros: 1_000_007n,
+          toppedUpMicros: 7n,
+        });
+        const correction = { ...payment, transferId: "adjustment:1", amountMicros: -5n, reason: "refund" };
+        cable.spoilCommit(correction.transferId, fate);
+        expect(await accounts.adjust(correction)).toMatchObject({ postedMicros: 1_000_002n });
+        expect(await near.store().accounts.find(accountId)).toMatchObject({ postedMicros: 1_000_002n });
+      }),
+  );
+
+  test("and arrives late, of a payment, is told as doubtful, also when another try was kept waiting for it", () =>
+    withCable(async ({ cable, far, near, caller: { accountId } }) => {
+      const payment = { transferId: "top_up:1", accountId, amountMicros: 7n, nowMs: middayMs };
+      cable.spoilCommit(payment.transferId, "kept");
+      const paying = settled(far.store().accounts.topUp({ ...payment, reference: undefined }));
+      await Bun.sleep(300);
+      cable.cut();
+      cable.mend();
+      expect(await paying).toBeInstanceOf(InDoubt);
+      cable.deliver();
+      const isPaid = async () => (await near.store().accounts.find(accountId))?.toppedUpMicros === 7n;
+      await waitUntil(isPaid, 1_000);
+    }));
+
   test.each(["lost", "unanswered"] as const)("and is %s is asked about again, and done once", (fate) =>
     withCable(async ({ cable, far, near, caller }) => {
       const callId = far.newId("call");

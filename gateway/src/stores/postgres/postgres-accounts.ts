@@ -19,6 +19,7 @@ import {
   type PaymentKind,
 } from "../account-rows.ts";
 import { grantedLimitsAfter } from "../granted-limits.ts";
+import { patienceOfCallersMs } from "../patience.ts";
 import type { Database } from "./server/database.ts";
 import { createPostgresEntries } from "./postgres-entries.ts";
 import type { Query, Value } from "./server/query.ts";
@@ -78,6 +79,10 @@ export function createPostgresAccounts(db: Database): AccountBook {
     return book(query, correction, "adjustment", correction.reason);
   };
 
+  /** A transfer is booked once, so it may be tried again when nobody knows whether it was: whoever gave it could not. */
+  const move = <Result>(write: (query: Query) => Promise<Result>): Promise<Result> =>
+    db.writePatiently(write, patienceOfCallersMs, { evenInDoubt: true });
+
   return {
     create: (account) => db.writePatiently((query) => create(query, account)),
     find: async (accountId) => {
@@ -86,12 +91,12 @@ export function createPostgresAccounts(db: Database): AccountBook {
     },
     list: async () => (await db.readPatiently<AccountRow>(list)).map(accountOf),
     update: (accountId, wanted) => db.writePatiently((query) => change(query, accountId, wanted)),
-    topUp: (payment) => db.writePatiently((query) => topUp(query, payment)),
+    topUp: (payment) => move((query) => topUp(query, payment)),
     findPayment: async (accountId, transferId) => {
       const [row] = await db.read<BookedRow>(booked, [transferId, accountId]);
       return row && bookedOf(row);
     },
-    adjust: (correction) => db.writePatiently((query) => adjust(query, correction)),
+    adjust: (correction) => move((query) => adjust(query, correction)),
     entries: createPostgresEntries(db),
   };
 }
