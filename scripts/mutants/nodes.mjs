@@ -25,6 +25,14 @@ export const mutants = [
     only: "exactly as many are held as the key's budget allows",
   },
   {
+    name: "nodes: what was charged by a commit that broke off is counted by nobody",
+    file: commands,
+    find: "return isGivenAgain(call, ending) ? endedNow(call) : endedBefore(call);",
+    replace: "return endedBefore(call);",
+    tests: deadNodes,
+    only: "is asked about again, and done once",
+  },
+  {
     name: "nodes: a payment whose commit broke off is left in doubt, and whoever repeats it pays in twice",
     file: `${postgres}/postgres-accounts.ts`,
     find: "{ evenInDoubt: true }",
@@ -99,8 +107,8 @@ export const mutants = [
   {
     name: "nodes: a call is ended without looking whether it has ended",
     file: commands,
-    find: "    if (call.settledAtMs !== undefined) return endedBefore(call);\n",
-    replace: "",
+    find: "if (call.settledAtMs !== undefined)\n      return isGivenAgain",
+    replace: "if (batch.inDoubt.has(call.held.callId))\n      return isGivenAgain",
     tests: nodes,
     only: "a call that several nodes end at once ends once",
   },

@@ -125,10 +125,13 @@ describe("a commit that breaks off", () => {
       await far.held(caller, { callId });
       expect(await near.balance(caller)).toEqual({ posted: 1_000_000n, held: 100n });
       cable.spoilCommit(callId, fate);
+      // Whoever ended it counts what it was charged: nobody else will.
       expect(await far.settle(callId, { units: 40 })).toMatchObject({
+        first: true,
         state: "settled",
         chargedMicros: 40n,
       });
+      expect(await far.settle(callId, { units: 40 })).toMatchObject({ first: false, chargedMicros: 40n });
       expect(await near.balance(caller)).toEqual({ posted: 999_960n, held: 0n });
     }),
   );

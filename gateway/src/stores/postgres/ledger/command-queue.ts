@@ -124,6 +124,7 @@ export function createCommandQueue(parts: QueueParts): CommandQueue {
         {
           runId: runs.current(),
           commands: batch.map(({ command }) => command),
+          inDoubt: new Set(batch.flatMap(({ command, isInDoubt }) => (isInDoubt ? callIdOf(command) : []))),
           notes: due,
           dispatchedAtMs: notes.dispatchedAtMs,
           known,

@@ -38,6 +38,8 @@ export interface Batch {
   /** Undefined in a process that does not serve: it may end calls, and hold none. */
   readonly runId: bigint | undefined;
   readonly commands: readonly LedgerCommand[];
+  /** The calls whose commands are given again, because a commit that had them broke off. */
+  readonly inDoubt: ReadonlySet<string>;
   readonly notes: Notes;
   /** When calls that now end were sent, as far as this process knows. */
   readonly dispatchedAtMs: (callId: string) => number | undefined;
@@ -131,7 +133,8 @@ export function decideCommands(
 
   const end = (ending: Ending, state: EndState): Resolved => {
     const call = callToEnd(facts.calls.get(ending.callId), ending.callId);
-    if (call.settledAtMs !== undefined) return endedBefore(call);
+    if (call.settledAtMs !== undefined)
+      return isGivenAgain(call, ending) ? endedNow(call) : endedBefore(call);
     const task = ending.task && facts.tasks.get(ending.task.taskId);
     // Whoever lost the claim on the task saw something that may be old: another one ends it, or has.
     if (ending.task && (!task || task.isEnded || task.fence !== ending.task.fence)) return endedBefore(call);
@@ -142,6 +145,10 @@ export function decideCommands(
     }
     return resolved;
   };
+
+  /** The end that stands is the one that is given again. Whoever gives it has not counted yet what it charged. */
+  const isGivenAgain = ({ held, settledAtMs, outcome }: CallFacts, ending: Ending): boolean =>
+    batch.inDoubt.has(held.callId) && settledAtMs === ending.settledAtMs && outcome === ending.outcome;
 
   const endOpen = (call: CallFacts, ending: Ending, state: EndState): Resolved => {
     const { held } = call;

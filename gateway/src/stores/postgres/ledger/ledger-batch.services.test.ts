@@ -31,6 +31,7 @@ test("a key that was seen before is held for in the very batch that makes room f
               kind: "hold",
               request: holdRequest(caller, `call_of_${caller.keyId}`, {}),
             })),
+            inDoubt: new Set(),
             notes: { dispatched: new Map(), progress: new Map() },
             dispatchedAtMs: () => undefined,
             known,
