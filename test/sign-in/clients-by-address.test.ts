@@ -55,6 +55,27 @@ test("signs in without registering; its host is shown, and its loopback port is 
   expect(fetched).toEqual([id]);
 });
 
+test("signs in without a signature where its document says that it can, whatever else it says there", async () => {
+  const id = "https://chat.example/oauth/client.json";
+  const callback = "https://chat.example/connector/oauth/callback";
+  const signs = {
+    redirect_uris: [callback],
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+    token_endpoint_auth_method: "private_key_jwt",
+    token_endpoint_auth_signing_alg: "RS256",
+    jwks_uri: "https://chat.example/oauth/jwks.json",
+    scope: "profile email",
+  };
+  describes(id, { ...signs, token_endpoint_auth_methods_supported: ["none", "private_key_jwt"] });
+  const client = createClient(gateway.url, id, callback);
+  const { url, verifier } = client.begin();
+  const returned = await person().allow(url);
+  const { refresh_token } = await client.redeem(returned, verifier);
+  expect((await client.refresh(refresh_token)).status).toBe(200);
+  expect(fetched).toEqual([id]);
+});
+
 test("lets its person take nine minutes, although its document may be kept for thirty seconds only", async () => {
   const id = "https://client.example/slow-person.json";
   describes(id);
@@ -80,6 +101,14 @@ test.each([
   ["names another client", { client_id: "https://other.example/meta.json" }],
   ["contains a secret", { client_secret: "x".repeat(20) }],
   ["asks for a shared secret", { token_endpoint_auth_method: "client_secret_basic" }],
+  [
+    "asks for a shared secret before all else",
+    {
+      token_endpoint_auth_method: "client_secret_basic",
+      token_endpoint_auth_methods_supported: ["client_secret_basic", "none"],
+    },
+  ],
+  ["always signs", { token_endpoint_auth_method: "private_key_jwt", jwks_uri: "https://client.example/j" }],
   ["sends codes to a stranger", { redirect_uris: ["http://localhost/callback", "http://evil.example/cb"] }],
   ["sends codes into a script", { redirect_uris: ["javascript:alert(1)"] }],
 ])("a document that %s is refused", async (name, more) => {

@@ -17,6 +17,7 @@ import type { Store } from "../../store/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { writePage } from "../pages/small-page.ts";
 import { errorPage } from "../people/message-page.ts";
+import { readClientDocument } from "./client-document.ts";
 import { createCookieSigner } from "./cookie-signer.ts";
 import { createRecordAdapters } from "./record-adapter.ts";
 import { signingKey } from "./signing-key.ts";
@@ -70,10 +71,10 @@ export function configureServer(parts: ConfigurationParts, { errors, prompts }: 
     },
     clients: staticClients(config),
     features: featuresOf(parts, errors),
-    fetch: (asked) => {
+    fetch: async (asked) => {
       const url = asked instanceof Request ? asked.url : String(asked);
-      if (url === nobodysDocument) return Promise.reject(new Error("There is no such document."));
-      return parts.fetchDocument(url);
+      if (url === nobodysDocument) throw new Error("There is no such document.");
+      return readClientDocument(await parts.fetchDocument(url));
     },
     fetchResponseBodyLimits: { jwks_uri: 5 * 1024 },
     // Subjects are the same for every client, so sectors mean nothing here; a client's document may still name one,
