@@ -46,7 +46,7 @@ type Spoken = Omit<Reply, "thoughts" | "thoughtTokens">;
 
 function speak(asked: Conversation, index: number, tokensMax: number): Spoken {
   const tools = toolsFor(asked);
-  if (tools.length > 0) return callTools(tools, `${askedIn(asked.turns)} ${index}`, tokensMax);
+  if (tools.length > 0) return callTools(tools, asked.turns, index, tokensMax);
 
   const { turns, answerSchema } = asked;
   const full = answerSchema === undefined ? sayTo(turns, index) : jsonTo(answerSchema, turns);
@@ -96,12 +96,14 @@ function isNamedIn(text: string): (tool: Tool) => boolean {
 }
 
 /** The limit cuts arguments too, in the middle of their JSON, and what would come after is not called. */
-function callTools(tools: readonly Tool[], seed: string, tokensMax: number): Spoken {
+function callTools(tools: readonly Tool[], turns: readonly Turn[], index: number, tokensMax: number): Spoken {
+  const seed = `${askedIn(turns)} ${index}`;
   const calls: Call[] = [];
   let tokens = 0;
   for (const tool of tools) {
     const { text, cut } = cutToTokens(argumentsFor(tool, seed), tokensMax - tokens);
-    const id = fingerprint(`${fullNameOf(tool)} ${seed}`).slice(0, 24);
+    // The same may be asked twice in a conversation, in which no two calls may have one id.
+    const id = fingerprint(`${fullNameOf(tool)} ${seed} ${turns.length}`).slice(0, 24);
     calls.push({ ...tool, id, argumentsText: text, cut });
     tokens += countTokens(text);
     if (cut) break;

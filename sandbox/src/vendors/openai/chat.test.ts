@@ -283,6 +283,25 @@ describe("openai chat completions", () => {
     });
   });
 
+  test("calls of one conversation have ids of their own, also where the same is asked again", async () => {
+    const { ask } = createTestSandbox();
+    const asked = { role: "user", content: "get_weather for Rome" };
+    const callFor = async (turns: readonly unknown[]) => {
+      const { json } = await ask("POST", path, { body: { model: "any", tools: [weather], messages: turns } });
+      return at(json, "choices", 0, "message", "tool_calls", 0);
+    };
+    const first = await callFor([asked]);
+    const answered = { role: "tool", tool_call_id: String(at(first, "id")), content: "18 degrees" };
+    const second = await callFor([
+      asked,
+      { role: "assistant", content: null, tool_calls: [first] },
+      answered,
+      asked,
+    ]);
+    expect(at(second, "function")).toEqual(at(first, "function"));
+    expect(at(second, "id")).not.toBe(at(first, "id"));
+  });
+
   test("where a tool must be called, those that have answered are called last", async () => {
     const { ask } = createTestSandbox();
     const tools = [weather, { type: "function", function: { name: "json", parameters: {} } }];
