@@ -1,24 +1,27 @@
-import { grantScopes, type GrantScope } from "./grants.ts";
+import { grantScopes } from "./grants.ts";
 
 interface Challenge {
-  /** Nothing when no credential was presented at all. */
-  readonly error?: "invalid_token" | "insufficient_scope";
-  readonly description?: string;
-  /** Everything the operation needs, in one challenge: clients take it as authoritative. */
-  readonly scopes?: readonly GrantScope[];
+  readonly error: "invalid_token" | "insufficient_scope";
+  readonly description: string;
 }
 
-/** The `WWW-Authenticate` of a 401 or 403 at the agent door: where to sign in, and what to ask for. */
-export function bearerChallenge(mcpUrl: string, challenge: Challenge = {}): string {
-  const { error, description, scopes = grantScopes } = challenge;
+/**
+ * The `WWW-Authenticate` of a 401 or 403 at the agent door: where to sign in, and what to ask for, which clients take as
+ * authoritative. Where no credential was presented at all, nothing is wrong with one.
+ */
+export function bearerChallenge(mcpUrl: string, challenge: Challenge | undefined): string {
   const members = [
-    ...(error === undefined ? [] : [`error="${error}"`]),
-    ...(description === undefined ? [] : [`error_description="${description.replaceAll(/["\\]/g, "'")}"`]),
-    `scope="${scopes.join(" ")}"`,
+    ...(challenge ? wrongWith(challenge) : []),
+    `scope="${grantScopes.join(" ")}"`,
     `resource_metadata="${resourceMetadataUrl(mcpUrl)}"`,
   ];
   return `Bearer ${members.join(", ")}`;
 }
+
+const wrongWith = ({ error, description }: Challenge): string[] => [
+  `error="${error}"`,
+  `error_description="${description.replaceAll(/["\\]/g, "'")}"`,
+];
 
 /** RFC 9728 puts the well-known part between the host and the path of the resource. */
 export function resourceMetadataUrl(mcpUrl: string): string {

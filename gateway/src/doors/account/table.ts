@@ -8,14 +8,14 @@ interface Table {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
   /** Columns of figures stand right, so that they can be compared. */
-  readonly figures?: readonly number[];
+  readonly figures: readonly number[];
 }
 
 /**
  * On a narrow screen each row becomes a sheet of its own, with the columns' names beside what they hold. The roles are
  * those that the elements have anyway, written down because browsers forget them where a table is laid out otherwise.
  */
-export function accountTable({ caption, columns, rows, figures = [] }: Table): Html {
+export function accountTable({ caption, columns, rows, figures }: Table): Html {
   const classOf = (column: number): string => (figures.includes(column) ? "figure" : "");
   return html`<div class="table" tabindex="0" role="region" aria-label="${caption}">
     <table role="table">

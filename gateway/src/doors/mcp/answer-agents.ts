@@ -142,7 +142,7 @@ function refused(refusal: CallRefused, request: Request, mcpUrl: string): Respon
   if (status === 401) {
     headers["www-authenticate"] = bearerChallenge(
       mcpUrl,
-      code === "missing_api_key" ? {} : { error: "invalid_token", description: message },
+      code === "missing_api_key" ? undefined : { error: "invalid_token", description: message },
     );
   }
   if (code === "insufficient_scope") {
