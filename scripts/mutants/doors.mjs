@@ -418,6 +418,13 @@ export const mutants = [
     tests: ["test/bad-inputs/unending-bodies.test.ts"],
   },
   {
+    name: "a body that turns out to be too large is not counted among the key's requests",
+    file: "gateway/src/call/steps/validate.ts",
+    find: "error instanceof CallRefused && error.status === 429",
+    replace: "error instanceof CallRefused",
+    tests: ["test/callers/request-rate.test.ts"],
+  },
+  {
     name: "a client that asked only to read may spend",
     file: "gateway/src/doors/oauth/consent.ts",
     find: "const spends = waiting.asksToSpend && fields.spend;",

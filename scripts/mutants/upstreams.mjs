@@ -661,4 +661,18 @@ export const mutants = [
     replace: "",
     tests: ["test/bad-inputs/bodies.test.ts"],
   },
+  {
+    name: "of several summaries of a conversation only the last one is paid for",
+    file: "gateway/src/upstreams/dialects/anthropic/usage.ts",
+    find: "return together(sum, more) ?? more;",
+    replace: "return more ?? sum;",
+    tests: ["test/streams/compaction.test.ts"],
+  },
+  {
+    name: "a response of which more was cached than read is charged less than nothing for the rest",
+    file: "gateway/src/upstreams/exchanges/responses-usage.ts",
+    find: 'Math.min(count(details, "cached_tokens") ?? 0, whole)',
+    replace: 'count(details, "cached_tokens") ?? 0',
+    tests: ["gateway/src/upstreams/exchanges/responses-usage.test.ts"],
+  },
 ];

@@ -242,7 +242,11 @@ test("a file holds fifty thousand calls; who asks for more is told how many ther
     const { browser } = await signedIn(account);
     return browser.open(`/account/calls.csv?from=${yesterday}&to=${yesterday}`);
   };
-  expect((await answerTo(50_000)).response.status).toBe(200);
+  const whole = (await answerTo(50_000)).response;
+  expect([whole.status, whole.headers.get("content-disposition")]).toEqual([
+    200,
+    `attachment; filename="calls-${yesterday}-to-${yesterday}.csv"`,
+  ]);
   const refused = await answerTo(50_001);
   expect(refused.response.status).toBe(400);
   expect(refused.html).toContain("50,001 calls ended, and a file holds 50,000.");

@@ -122,6 +122,15 @@ describe("the rate of requests", () => {
     }
   });
 
+  /** Of a body in chunks nobody knows how long it is until it is too long. */
+  const unannounced = () =>
+    new ReadableStream({
+      start: (pieces) => {
+        for (let mebibytes = 0; mebibytes < 11; mebibytes++) pieces.enqueue(new Uint8Array(1024 ** 2));
+        pieces.close();
+      },
+    });
+
   test("every authenticated answer carries the rate and counts, whatever its status", async () => {
     const free = await gateway.openAccount({ tier: "free", creditUsd: "0.05" });
     const asks: readonly (readonly [number, () => Promise<Response>])[] = [
@@ -134,6 +143,7 @@ describe("the rate of requests", () => {
       [404, () => gateway.call(free, "/v1/nothing")],
       [404, () => gateway.call(free, "/v1/requests/unknown")],
       [413, () => gateway.post(free, "/v1/rerank", " ".repeat(10 * 1024 * 1024 + 1))],
+      [413, () => gateway.call(free, "/v1/rerank", { method: "POST", body: unannounced() })],
       [415, () => gateway.post(free, "/v1/rerank", "{}", { "content-type": "image/png" })],
     ];
     for (const [position, [status, ask]] of asks.entries()) {

@@ -13,6 +13,7 @@ import {
   hourMs,
   inDatabase,
   lastingScopes,
+  linksPath,
   openLinking,
   useLinking,
   writeScopes,
@@ -60,6 +61,20 @@ describe("a token that ended is renewed", () => {
     expect((await bounded.follow(account)).status).toBe(200);
     expect(await codeOf(await bounded.follow(account))).toBe("upstream_rate_limit");
     await bounded.close();
+  });
+
+  test("and does not end its link, which is listed as expired where nothing can renew it", async () => {
+    const accounts = [await linked(lastingScopes), await linked(writeScopes)];
+    const listed = async (): Promise<string[]> => {
+      const lists = accounts.map(async (account) => (await linking.gateway.call(account, linksPath)).json());
+      const links = (await Promise.all(lists)).flatMap(
+        (list) => (list as { data: { status: string }[] }).data,
+      );
+      return links.map(({ status }) => status);
+    };
+    expect(await listed()).toEqual(["active", "active"]);
+    linking.clock.advance(2 * hourMs);
+    expect(await listed()).toEqual(["active", "expired"]);
   });
 
   test("again and again, each time with the token of before", async () => {

@@ -46,6 +46,15 @@ describe("a conversation that its vendor sums up first", () => {
     }
   });
 
+  test("is charged for each of its summaries where there were several", async () => {
+    const again = { type: "compaction", input_tokens: 9_000, output_tokens: 250, cache_read_input_tokens: 2 };
+    const twice = { ...usage, iterations: [...usage.iterations, again] };
+    vendor.answer = () => Response.json(claudeSaying(twice));
+    expect(await receiptOf(await ask("/v1/messages", compacting))).toMatchObject({
+      usage: { input_tokens: 27_100, output_tokens: 610, cache_read_tokens: 42 },
+    });
+  });
+
   test("holds what is read for the summary and what it may come to, asked for in either way", async () => {
     const most = async (more: object): Promise<number> => {
       const body = { ...compacting, context_management: undefined, ...more };

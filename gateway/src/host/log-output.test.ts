@@ -69,6 +69,19 @@ test("a reader who stands still keeps nobody waiting, and gets everything in ord
   await output.taken();
 });
 
+test("a line that comes while others wait stays behind them, also where there is room by then", async () => {
+  const count = 140;
+  for (let n = 0; n < count; n++) output.write(line(n));
+  let text = readLines();
+  output.write(line(count));
+  while (!text.includes(`\n${count} `)) {
+    text += readLines();
+    await Bun.sleep(10);
+  }
+  expect(numbersIn(text)).toEqual(Array.from({ length: count + 1 }, (_, n) => n));
+  await output.taken();
+});
+
 test("what does not fit is dropped by whole lines, and told once the reader is back", async () => {
   const count = 1_000;
   for (let n = 0; n < count; n++) output.write(line(n));

@@ -45,6 +45,8 @@ test("sampling, stops, stream and the end user keep their values both ways", () 
   // Later ones take no temperature beside top_p.
   const model = "claude-3-7-sonnet-20250219";
   expect(write({ ...said, model, stream: true })).toMatchObject({ ...body, stream: true });
+  // All who name nobody would be one.
+  expect(write({ endUser: "" })).not.toHaveProperty("metadata");
 });
 
 test("a model that takes temperature or top_p is sent one, and refused both before it can refuse them", () => {
