@@ -50,6 +50,25 @@ describe("what agents are told", () => {
     expect(details.content[0]?.text).toContain("unknown_operation");
   });
 
+  test("a member that a tool does not take is named, so that it can be left out", async () => {
+    const refused = await useTool(mcp, account.key, "search", { query: "", colour: "red" });
+    expect(refused.isError).toBe(true);
+    expect(refused.content[0]?.text).toContain("arguments must NOT have additional properties: colour");
+    const order = snapshotOrder(1, { ["x".repeat(5_000)]: 1 });
+    const inBatch = await useTool(mcp, account.key, "batch_use", { calls: [order] });
+    expect(inBatch.content[0]?.text).toMatch(
+      /arguments\/calls\/0 must NOT have additional properties: x{100}\./,
+    );
+  });
+
+  test("what Gemini CLI has its model say for itself is no mistake, and no part of what is asked for", async () => {
+    const aside = { wait_for_previous: true };
+    expect((await useTool(mcp, account.key, "list_categories", aside)).isError).not.toBe(true);
+    expect((await useTool(mcp, account.key, "search", { query: "", ...aside })).isError).not.toBe(true);
+    const used = await useTool(mcp, account.key, "use", { ...snapshotOrder(1), ...aside });
+    expect(used.structuredContent["status"]).toBe("completed");
+  });
+
   test("whatever changes something says so, also what is free", async () => {
     const { structuredContent } = await useTool(mcp, account.key, "search", { query: "", limit: 50 });
     const results = structuredContent["results"] as { operation_id: string; side_effects: string }[];

@@ -3,7 +3,8 @@ import {
   type JsonSchemaType,
   type StandardSchemaWithJSON,
 } from "@modelcontextprotocol/server";
-import { Ajv, AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/ajv";
+import { Ajv } from "@modelcontextprotocol/server/validators/ajv";
+import { isJsonObject } from "../../../platform/json.ts";
 import definitions from "./tools.json";
 
 /** The five tools, as they are served. Their schemas are written by hand so that every client can read them. */
@@ -22,7 +23,7 @@ export interface Tool {
 }
 
 /** Stops at the first mistake: finding and naming all of them could cost more than the call. */
-const firstMistake = new AjvJsonSchemaValidator(new Ajv({ strict: false, validateSchema: false }));
+const ajv = new Ajv({ strict: false, validateSchema: false });
 
 export function loadTool(name: ToolName): Tool {
   const definition = definitions.find((one) => one.name === name);
@@ -45,7 +46,22 @@ function unchecked(schema: StandardSchemaWithJSON): StandardSchemaWithJSON {
 }
 
 function checking(schema: JsonSchemaType): Tool["whyNot"] {
-  const check = firstMistake.getValidator(schema);
-  // The validator calls everything "data"; the agent knows it as its arguments.
-  return (given) => check(given).errorMessage?.replaceAll(/\bdata(?=[ /])/g, "arguments");
+  const check = ajv.compile(schema);
+  return (given) => {
+    if (check(given)) return undefined;
+    const unknown: unknown = check.errors?.[0]?.params["additionalProperty"];
+    const what = ajv.errorsText(check.errors, { dataVar: "arguments" });
+    // Without its name an agent does not know which to leave out. It is the agent's own, and may be of any length.
+    return typeof unknown === "string" ? `${what}: ${unknown.slice(0, 100)}` : what;
+  };
+}
+
+/**
+ * What is given to a tool, without what a client has its model say for the client alone: Gemini CLI offers with every tool
+ * to wait for those before it, and passes that on.
+ */
+export function withoutAsides(given: unknown): unknown {
+  if (!isJsonObject(given) || !("wait_for_previous" in given)) return given;
+  const { wait_for_previous: _, ...own } = given;
+  return own;
 }
