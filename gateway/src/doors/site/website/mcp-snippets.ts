@@ -21,14 +21,18 @@ export const mcpSnippets = (mcpUrl: string): readonly ClientSnippets[] => [
   {
     title: "Codex",
     blocks: [
-      code("With a key", "sh", `codex mcp add tollgate --url ${mcpUrl} --bearer-token-env-var TOLLGATE_KEY`),
+      code(
+        "Codex with a key",
+        "sh",
+        `codex mcp add tollgate --url ${mcpUrl} --bearer-token-env-var TOLLGATE_KEY`,
+      ),
     ],
   },
   {
     title: "Gemini CLI",
     blocks: [
       code(
-        "With a key",
+        "Gemini CLI with a key",
         "sh",
         `gemini mcp add -t http -H "Authorization: Bearer $TOLLGATE_KEY" tollgate ${mcpUrl}`,
       ),
