@@ -81,6 +81,45 @@ describe("sessions of the older revisions", () => {
     }
   });
 
+  test("are open to whoever takes events, in whatever words, and to nobody who would not", async () => {
+    const ask = (accept: string, sessionId?: string): Promise<Rpc> =>
+      send(mcp, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${account.key}`,
+          "content-type": "application/json",
+          accept,
+          ...(sessionId === undefined ? {} : { "mcp-session-id": sessionId }),
+        },
+        body: sessionId === undefined ? introduction({}, {}) : JSON.stringify(listTools),
+      });
+    const listTools = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+    for (const accept of [
+      "*/*",
+      "text/*",
+      "text/event-stream",
+      "Text/Event-Stream",
+      "application/json;q=0.9, */*;q=0.5",
+      "text/event-stream;q=1,application/json",
+    ]) {
+      const opened = await ask(accept);
+      const sessionId = opened.headers.get("mcp-session-id") ?? "none";
+      expect([accept, opened.status, sessionId]).toEqual([
+        accept,
+        200,
+        expect.stringMatching(/^.{36}$/) as string,
+      ]);
+      const listed = await ask(accept, sessionId);
+      expect([accept, listed.status]).toEqual([accept, 200]);
+      expect(listed.message.result?.["tools"]).toBeArrayOfSize(5);
+    }
+    for (const accept of ["application/json", "text/html", "application/text/event-stream"]) {
+      const refused = await ask(accept);
+      expect([accept, refused.status]).toEqual([accept, 406]);
+      expect(refused.headers.has("mcp-session-id")).toBe(false);
+    }
+  });
+
   test("have ids nobody can guess", async () => {
     const ids = await Promise.all(
       Array.from({ length: 8 }, async () => (await openOldClient(mcp, account.key)).sessionId),

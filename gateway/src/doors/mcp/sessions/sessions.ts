@@ -11,6 +11,7 @@ import { notARequest, wronglyIntroduced } from "./introduction.ts";
 import { createOpenSessions, type Session } from "./open-sessions.ts";
 import { createSessionOpener, noRoom, type OrTell, type FindSession } from "./session-opener.ts";
 import { extendEveryMs, type SessionRecords } from "./session-records.ts";
+import { takingEvents } from "./taking-events.ts";
 
 interface Parts {
   readonly createServer: () => McpServer;
@@ -76,7 +77,8 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
   return {
     count: sessions.count,
     endListening: sessions.endListening,
-    answer: async (request, body, introduced) => {
+    answer: async (sent, body, introduced) => {
+      const request = takingEvents(sent);
       const id = request.headers.get("mcp-session-id");
       if (id === null) {
         if (!isJsonObject(body) || body["method"] !== "initialize") return notOpened(request.method);
