@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { execFileSync } from "node:child_process";
 import {
   chownSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -63,6 +64,16 @@ test("a secret that is empty is told with both ways out, and is not replaced", (
     expect(use).toThrow(/is empty\. Restore it from a backup: .* Where there is no data yet, remove it/);
   }
   expect(readFileSync(join(folder, "secret"), "utf8")).toBe("\n");
+});
+
+test("a folder in the place of the secret is told as one, by its name", () => {
+  mkdirSync(join(folder, "secret"));
+  for (const use of [
+    () => findInstallationSecret(undefined, folder),
+    () => makeInstallationSecret(folder, systemBytes),
+  ]) {
+    expect(use).toThrow(`${join(folder, "secret")} is a folder.`);
+  }
 });
 
 const isRoot = process.platform === "linux" && process.getuid?.() === 0;

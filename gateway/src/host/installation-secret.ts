@@ -48,7 +48,7 @@ export function makeInstallationSecret(
 const secretFile = (dataFolder: string): string => join(dataFolder, "secret");
 
 function read(file: string): string {
-  const secret = namingForbidden(file, () => readFileSync(file, "utf8")).trim();
+  const secret = textOf(file).trim();
   if (secret === "") {
     throw new Error(
       `${file} is empty. Restore it from a backup: without it no key can be recognised. ` +
@@ -56,6 +56,19 @@ function read(file: string): string {
     );
   }
   return secret;
+}
+
+function textOf(file: string): string {
+  try {
+    return namingForbidden(file, () => readFileSync(file, "utf8"));
+  } catch (error) {
+    if (codeOf(error) !== "EISDIR") throw error;
+    throw new Error(
+      `${file} is a folder. Container engines make one where the file that they should mount does not exist. ` +
+        "Remove it, and put the secret in its place, or set TOLLGATE_SECRET to it.",
+      { cause: error },
+    );
+  }
 }
 
 /** It is whole before it has its name: whoever meets a full disk, or is killed, must not leave half of one behind. */
