@@ -142,7 +142,10 @@ describe("the configuration", () => {
     expect(out).toContain(`${file} cannot be used:\n  weather.id: expected`);
     expect(out).toContain('weather.price: expected a price, such as fixed("0.01") or free');
     rmSync(join(etc, "mine"), { recursive: true });
-    expect((await doctor()).errors).toContain(`catalogue_folders: ${join(etc, "mine")} cannot be read`);
+    const unreadable = `catalogue_folders: ${join(etc, "mine")} cannot be read`;
+    expect((await doctor()).errors).toContain(unreadable);
+    writeFileSync(join(etc, "mine"), "");
+    expect((await doctor()).errors).toContain(unreadable);
   });
 
   test("loads operations of one's own anew with it, and what they import from their folder", async () => {

@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import { ConfigError } from "../platform/config-error.ts";
@@ -32,8 +32,9 @@ export async function loadCatalogue(
 ): Promise<Catalogue> {
   const operations = new Map<string, Operation>();
   const models = new Map<string, CatalogueModel>();
+  const files = await catalogueFiles([...shipped, ...own]);
   for (const folder of own) forgetModules(folder);
-  for (const file of await catalogueFiles([...shipped, ...own])) {
+  for (const file of files) {
     const found = Object.entries(await exportsOf(file));
     const problems = found.flatMap(([name, value]) =>
       problemsOf(value, exchanges).map((problem) => `${name}.${problem}`),
@@ -57,7 +58,6 @@ function problemsOf(value: unknown, exchanges: Exchanges | undefined): string[] 
  * with what it imports from its folder, and the old one goes once nothing is served from it any more.
  */
 function forgetModules(folder: string): void {
-  if (!existsSync(folder)) return;
   const inside = join(realpathSync(folder), sep);
   // What could not be loaded is kept with its error too, and is not listed.
   const written = new Bun.Glob("**/*.{ts,js,json}").scanSync({ cwd: inside, absolute: true });
