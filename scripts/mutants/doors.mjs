@@ -21,6 +21,13 @@ export const mutants = [
     tests: ["test/agents/agent-sessions.test.ts"],
   },
   {
+    name: "a session ends with the sign-in that opened it, although its client signed in once more",
+    file: "gateway/src/doors/mcp/sessions/sessions.ts",
+    find: "      await goOnUnder(introduced, id, session);\n",
+    replace: "",
+    tests: ["test/agents/agent-sessions.test.ts"],
+  },
+  {
     name: "a page from anywhere is shown what the agent door says",
     file: "gateway/src/doors/mcp/answer-agents.ts",
     find: "return guarded ?? showToPage(request, answerPreflight(request) ?? (await answerGuarded(arrival)));",

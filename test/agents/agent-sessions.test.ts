@@ -20,6 +20,18 @@ afterAll(async () => {
   await busy.close();
 });
 
+interface SigningIn {
+  readonly client: Client;
+  readonly key: string;
+  readonly spend?: string;
+}
+
+async function signInAt(gatewayUrl: string, { client, key, spend = "yes" }: SigningIn): Promise<string> {
+  const { url, verifier } = client.begin();
+  const returned = await createPerson(gatewayUrl, key).allow(url, { spend });
+  return (await client.redeem(returned, verifier)).access_token;
+}
+
 describe("sessions of the older revisions", () => {
   test("belong to the credential that opened them", async () => {
     const other = await gateway.openAccount();
@@ -33,11 +45,8 @@ describe("sessions of the older revisions", () => {
   });
 
   test("go on for a client that was told to ask for more, and to no other client", async () => {
-    const signIn = async (client: Client, spend: string): Promise<string> => {
-      const { url, verifier } = client.begin();
-      const returned = await createPerson(gateway.url, account.key).allow(url, { spend });
-      return (await client.redeem(returned, verifier)).access_token;
-    };
+    const signIn = (client: Client, spend: string) =>
+      signInAt(gateway.url, { client, key: account.key, spend });
     const client = await registerClient(gateway.url);
     const old = await openOldClient(mcp, await signIn(client, ""));
     const params = { name: "use", arguments: snapshotOrder(0.1) };
@@ -50,6 +59,36 @@ describe("sessions of the older revisions", () => {
     for (const credential of [foreign, account.key]) {
       expect((await old.open(order, { authorization: `Bearer ${credential}` })).status).toBe(404);
     }
+  });
+
+  test("go on when the sign-in that opened them is ended, and end with the one that they were used under last", async () => {
+    const clock = createVirtualClock();
+    const own = await openTestGateway({ clock });
+    const { accountId, key } = await own.openAccount();
+    const client = await registerClient(own.url);
+    const signIn = () => signInAt(own.url, { client, key });
+    const endOldest = async (): Promise<void> => {
+      const living = (await own.store.grants.list(accountId)).filter(
+        ({ revokedAtMs }) => revokedAtMs === undefined,
+      );
+      await own.store.grants.revoke(living.at(-1)?.id ?? "", clock.wallMs());
+      // A process hears within a minute of a session that has ended.
+      clock.advance(2 * 60_000);
+    };
+    const old = await openOldClient(`${own.url}/mcp`, await signIn());
+    const list = async (token: string): Promise<number> => {
+      const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+      return (await old.open(message, { authorization: `Bearer ${token}` })).status;
+    };
+    clock.advance(1_000);
+    const second = await signIn();
+    expect(await list(second)).toBe(200);
+    await endOldest();
+    expect(await list(second)).toBe(200);
+    const third = await signIn();
+    await endOldest();
+    expect(await list(third)).toBe(404);
+    await own.close();
   });
 
   test("are not opened by what is no whole introduction, and it is told what is missing", async () => {

@@ -21,6 +21,7 @@ function open() {
       running: createRunningRequests(() => () => {}),
       usedAtMs: nowMs,
       extendedAtMs: nowMs,
+      grantId: undefined,
     });
   const add = (id: string): void => {
     expect(sessions.makeRoom(id, owner)).toBeDefined();

@@ -12,6 +12,8 @@ export interface Session extends Owner {
   readonly server: McpServer;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly running: RunningRequests;
+  /** The grant that its record ends with; undefined for a key's, and where only the store knows. */
+  grantId: string | undefined;
   usedAtMs: number;
   /** When the store last heard that it is used. Infinity for one that the store does not know: it is never told again. */
   extendedAtMs: number;

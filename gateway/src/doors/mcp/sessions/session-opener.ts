@@ -62,6 +62,7 @@ export function createSessionOpener({
       // Before the client hears of it: its next request may come to another process.
       const isKept = await orTell(records.keep({ id, principal, grantId, introduction }));
       const session = sessions.find(id);
+      if (session) session.grantId = grantId;
       if (session && isKept !== true) session.extendedAtMs = Number.POSITIVE_INFINITY;
     }
     return opened.response;
@@ -119,6 +120,7 @@ export function createSessionOpener({
           noteUse(id, session).catch(() => {});
         };
       }),
+      grantId: undefined,
       usedAtMs: nowMs,
       extendedAtMs: nowMs,
     };

@@ -12,6 +12,8 @@ export interface SessionRecords {
   /** False when the grant that it would end with has ended. */
   readonly keep: (session: KeptSession) => Promise<boolean>;
   readonly find: (session: NamedSession) => Promise<Introduction | undefined>;
+  /** From now on it ends with another grant of the same client. False when it has ended, or that grant has. */
+  readonly moveTo: (session: Omit<KeptSession, "introduction">) => Promise<boolean>;
   /** Lets it live on from now, because it is used. False when it has ended. */
   readonly extend: (id: string) => Promise<boolean>;
   readonly forget: (id: string) => Promise<void>;
@@ -54,19 +56,27 @@ export function createSessionRecords({ records, secrets, randomBytes, wallMs }: 
     `${kind} ${Buffer.from(idHash).toString("hex")} ${principal}`;
   const livesUntilMs = (): number => wallMs() + sessionLifeMs;
 
+  const keep: SessionRecords["keep"] = async ({ id, principal, grantId, introduction }) => {
+    const idHash = secrets.hashKey(id);
+    const sealed = sealing.seal(JSON.stringify(introduction), placeOf(idHash, principal));
+    const unused = { scope: undefined, audience: undefined };
+    return records.put({ kind, idHash, grantId, ...unused, sealed, expiresAtMs: livesUntilMs() }, wallMs());
+  };
+
+  const find: SessionRecords["find"] = async ({ id, principal }) => {
+    const idHash = secrets.hashKey(id);
+    const found = await records.find(kind, idHash, wallMs());
+    const text = found && sealing.open(found.sealed, placeOf(idHash, principal));
+    // Nobody but us can seal one, so what opens is what we wrote.
+    return text === undefined ? undefined : (JSON.parse(text) as Introduction);
+  };
+
   return {
-    keep: async ({ id, principal, grantId, introduction }) => {
-      const idHash = secrets.hashKey(id);
-      const sealed = sealing.seal(JSON.stringify(introduction), placeOf(idHash, principal));
-      const unused = { scope: undefined, audience: undefined };
-      return records.put({ kind, idHash, grantId, ...unused, sealed, expiresAtMs: livesUntilMs() }, wallMs());
-    },
-    find: async ({ id, principal }) => {
-      const idHash = secrets.hashKey(id);
-      const found = await records.find(kind, idHash, wallMs());
-      const text = found && sealing.open(found.sealed, placeOf(idHash, principal));
-      // Nobody but us can seal one, so what opens is what we wrote.
-      return text === undefined ? undefined : (JSON.parse(text) as Introduction);
+    keep,
+    find,
+    moveTo: async (session) => {
+      const introduction = await find(session);
+      return introduction !== undefined && keep({ ...session, introduction });
     },
     extend: (id) => records.extend(kind, secrets.hashKey(id), livesUntilMs()),
     forget: (id) => records.remove(kind, secrets.hashKey(id)),

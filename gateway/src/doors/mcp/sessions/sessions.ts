@@ -7,6 +7,7 @@ import {
 import { describeError, type Log } from "../../../platform/log.ts";
 import { isJsonObject, objectOrEmpty } from "../../../platform/json.ts";
 import { protocolError } from "../protocol-error.ts";
+import { callerOf } from "../visit.ts";
 import { notARequest, wronglyIntroduced } from "./introduction.ts";
 import { createOpenSessions, type Session } from "./open-sessions.ts";
 import { createSessionOpener, noRoom, type OrTell, type FindSession } from "./session-opener.ts";
@@ -50,6 +51,14 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
     return !hasEnded;
   };
 
+  /** A client that signed its person in once more goes on, also when the grant is ended that it came with before. */
+  const goOnUnder = async (introduced: AuthInfo, id: string, session: Session): Promise<void> => {
+    const grantId = callerOf(introduced).grant?.id;
+    if (session.grantId === grantId) return;
+    const isMoved = await orTell(records.moveTo({ id, principal: session.principal, grantId }));
+    if (isMoved === true) session.grantId = grantId;
+  };
+
   const opener = createSessionOpener({
     createServer,
     newSessionId,
@@ -88,6 +97,7 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
       const session = await find(id, request.url, introduced);
       if (session === "no_room") return noRoom();
       if (!session || !(await noteUse(id, session))) return protocolError(404, -32001, "Session not found");
+      await goOnUnder(introduced, id, session);
       const { transport, running } = session;
       const response = await running.answer(body, () =>
         transport.handleRequest(request, {
