@@ -150,6 +150,19 @@ describe("the doctor", () => {
         writeFileSync(join(data(), "tollgate.db.ballast"), Buffer.alloc(8 * 1024 * 1024));
         expect((await tollgate(["doctor"])).code).toBe(0);
       });
+
+      test("is told by every command when it has no room at all, with what to do", async () => {
+        await tollgate(["account", "create", "--name", "Ada"]);
+        await tollgate(["backup", join(folder, "backup.db")]);
+        execFileSync("sh", ["-c", 'head -c 30M /dev/zero > "$0" 2>/dev/null || true', join(data(), "filler")]);
+        const told = `${join(data(), "tollgate.db")} cannot be used: its disk is full. Make room on its disk.`;
+        expect((await tollgate(["doctor"])).out).toContain(`Store: ${told}\n`);
+        for (const command of [["audit"], ["account", "list"], ["backup", join(folder, "another.db")]])
+          expect((await tollgate(command)).errors).toBe(`${told}\n`);
+        const lock = `${join(data(), "tollgate.db.lock")} cannot be opened: `;
+        const ran = await tollgate(["restore", join(folder, "backup.db")]);
+        expect(ran.errors).toBe(`${lock}database or disk is full. Make room on its disk.\n`);
+      });
     },
   );
 

@@ -66,13 +66,19 @@ export function namingFile<Value>(path: string, use: () => Value): Value {
 function sentenceAbout(path: string, { code = "", message }: SQLiteError): string | undefined {
   if (code.startsWith("SQLITE_READONLY"))
     return `${path} cannot be written: ${message}. Is its folder read-only, or somebody else's?`;
-  if (code.startsWith("SQLITE_FULL")) return `${path} cannot be written: ${message}. Make room on its disk.`;
+  if (code.startsWith("SQLITE_FULL")) return `${path} cannot be written: ${message}. ${bringRoom}`;
+  // Whoever only reads writes where each reader is, too, and of a disk without room for that SQLite says no more.
+  if (code === "SQLITE_IOERR_SHMSIZE") return `${path} cannot be used: its disk is full. ${bringRoom}`;
+  if (code.startsWith("SQLITE_IOERR"))
+    return `${path} cannot be used: ${message}. Is its disk full, or failing?`;
   if (code.startsWith("SQLITE_CANTOPEN"))
     return `${path} cannot be opened: ${message}. Is it a file, and this user's?`;
   if (code.startsWith("SQLITE_NOTADB"))
     return `${path} cannot be used: ${message}. Is TOLLGATE_STORE or TOLLGATE_DATA right?`;
   return code.startsWith("SQLITE_CORRUPT") ? damaged(path, message) : undefined;
 }
+
+export const bringRoom = "Make room on its disk.";
 
 export const damaged = (path: string, why: string): string => `${path} is damaged: ${why}. Restore a backup.`;
 

@@ -1,7 +1,8 @@
 import { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { isBusy } from "./failures.ts";
+import { bringRoom } from "./database.ts";
+import { isBusy, isFull } from "./failures.ts";
 import { makePrivate, openPrivateFolder } from "./private-files.ts";
 import { giveToOwnerOf } from "../../../platform/give-to-owner.ts";
 import { messageOf } from "../../../platform/error-message.ts";
@@ -41,6 +42,6 @@ function openLockFile(path: string): Database {
 }
 
 const cannotOpen = (path: string, error: unknown): Error =>
-  new Error(`${path} cannot be opened: ${messageOf(error)}.`, {
+  new Error(`${path} cannot be opened: ${messageOf(error)}.${isFull(error) ? ` ${bringRoom}` : ""}`, {
     cause: error,
   });
