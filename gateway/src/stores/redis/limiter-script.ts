@@ -369,8 +369,12 @@ end
 -- after a later one was said.
 if asked == 'come' or asked == 'join' then
   local spokeMs, count, isCounted = serverMs(), 0, {}
+  local heardMs = tonumber(redis.call('ZSCORE', KEYS[1], node) or -math.huge)
+  local added = heardMs > spokeMs - nodeSilentMs and 0 or 1
+  -- The first write, because a Redis without memory refuses none that comes after one which needs no more: the node would
+  -- be told that it can count here, and the next take that it cannot.
+  redis.call('ZADD', KEYS[1], spokeMs, node)
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', spokeMs - nodeSilentMs))
-  local added = redis.call('ZADD', KEYS[1], spokeMs, node)
   if asked == 'join' and added == 1 then redis.call('ZADD', KEYS[1], spokeMs, lost) end
   redis.call('PEXPIRE', KEYS[1], nodesKeptMs)
   for _, name in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do

@@ -579,6 +579,23 @@ describe("a Redis that objects", () => {
     expect(node.said.join("")).not.toContain("does not answer");
   });
 
+  test("because it is full is said once, however often the node looks whether it still is", async () => {
+    const redis = await openRedis();
+    const node = await openNode(redis.url);
+    const said = (words: string): number => node.said.filter((line) => line.includes(words)).length;
+    await redis.send("CONFIG", "SET", "maxmemory", "1");
+    const endsMs = performance.now() + 3_500;
+    while (performance.now() < endsMs) {
+      await node.limiter.take([rate(1_000)]);
+      await Bun.sleep(50);
+    }
+    expect([said("refuses us"), said("counted in Redis again")]).toEqual([1, 0]);
+    expect(isAlone(node)).toBe(true);
+    await redis.send("CONFIG", "SET", "maxmemory", "0");
+    await isBack(node);
+    expect([said("refuses us"), said("counted in Redis again")]).toEqual([1, 1]);
+  });
+
   test("to our scripts is not called silent, and what it objects to next is said once", async () => {
     const redis = await openRedis();
     await redis.send("ACL", "SETUSER", "limited", "on", ">limited", "~*", "+@all", "-@scripting");
