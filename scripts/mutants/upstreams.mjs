@@ -51,8 +51,8 @@ export const mutants = [
   {
     name: "what a reseller keeps for an hour is charged as kept for minutes",
     file: "gateway/src/upstreams/dialects/openai/usage.ts",
-    find: 'Math.min(count(lifetimes, "ephemeral_1h_input_tokens") ?? 0, written)',
-    replace: "Math.min(0, written)",
+    find: 'count(lifetimes, "ephemeral_1h_input_tokens") ?? count(lifetimes, "ttl_12h_tokens") ?? 0',
+    replace: "0",
     tests: ["test/models/marks-to-cache.test.ts"],
   },
   {
@@ -673,6 +673,13 @@ export const mutants = [
     file: "gateway/src/upstreams/exchanges/responses-usage.ts",
     find: 'Math.min(count(details, "cached_tokens") ?? 0, whole)',
     replace: 'count(details, "cached_tokens") ?? 0',
+    tests: ["gateway/src/upstreams/exchanges/responses-usage.test.ts"],
+  },
+  {
+    name: "what OpenAI keeps for twelve hours of a response is charged as kept for minutes",
+    file: "gateway/src/upstreams/exchanges/responses-usage.ts",
+    find: 'Math.min(count(lifetimes, "ttl_12h_tokens") ?? 0, written)',
+    replace: "Math.min(0, written)",
     tests: ["gateway/src/upstreams/exchanges/responses-usage.test.ts"],
   },
 ];

@@ -12,9 +12,12 @@ export function readUsage(usage: unknown, anomalies: string[]): ChatUsage | unde
   if (whole === undefined || output === undefined) return undefined;
   const details = objectOrEmpty(usage["input_tokens_details"]);
   const cacheRead = Math.min(count(details, "cached_tokens") ?? 0, whole);
-  const cacheWrite = Math.min(count(details, "cache_write_tokens") ?? 0, whole - cacheRead);
-  const input = whole - cacheRead - cacheWrite;
-  return { input, output, cacheRead, cacheWrite, cacheWrite1h: 0, reasoning: undefined };
+  const written = Math.min(count(details, "cache_write_tokens") ?? 0, whole - cacheRead);
+  const input = whole - cacheRead - written;
+  // What is kept for twelve hours, and not for thirty minutes, is sold at the price of what is kept longer.
+  const lifetimes = objectOrEmpty(details["cache_write_tokens_details"]);
+  const cacheWrite1h = Math.min(count(lifetimes, "ttl_12h_tokens") ?? 0, written);
+  return { input, output, cacheRead, cacheWrite: written - cacheWrite1h, cacheWrite1h, reasoning: undefined };
 }
 
 export const modelIn = ({ model }: JsonObject): string | undefined =>

@@ -255,6 +255,13 @@ test("what was written to a cache for an hour is told apart, by whichever name a
   expect(usageOf(odd)).toMatchObject({ input: 0, cacheRead: 100, cacheWrite: 0, cacheWrite1h: 1_236 });
 });
 
+test("what OpenAI keeps in its cache for twelve hours is told apart from what it keeps for minutes", () => {
+  const lifetimes = { ttl_30m_tokens: 200, ttl_12h_tokens: 1_000 };
+  const details = { cached_tokens: 100, cache_write_tokens: 1_200, cache_write_tokens_details: lifetimes };
+  const stated = { prompt_tokens: 1_336, completion_tokens: 31, prompt_tokens_details: details };
+  expect(usageOf(stated)).toMatchObject({ input: 36, cacheRead: 100, cacheWrite: 200, cacheWrite1h: 1_000 });
+});
+
 test("writes to either cache are one figure inside the prompt, and those for an hour are told apart", () => {
   const usage = { input: 1, output: 0, cacheRead: 2, cacheWrite: 3, cacheWrite1h: 4, reasoning: undefined };
   expect(writeAnswer({ ...answer, usage }, context)["usage"]).toEqual({

@@ -16,7 +16,8 @@ export function readUsage(value: unknown): ChatUsage | undefined {
   const cacheRead = Math.min(cachedIn(value, promptDetails), prompt);
   const lifetimes = lifetimesIn(value, promptDetails);
   const written = Math.min(writtenIn(value, promptDetails, lifetimes), prompt - cacheRead);
-  const cacheWrite1h = Math.min(count(lifetimes, "ephemeral_1h_input_tokens") ?? 0, written);
+  const longer = count(lifetimes, "ephemeral_1h_input_tokens") ?? count(lifetimes, "ttl_12h_tokens") ?? 0;
+  const cacheWrite1h = Math.min(longer, written);
   const completionDetails = objectOrEmpty(value["completion_tokens_details"]);
   const stated = count(completionDetails, "reasoning_tokens");
   const beside = besideCompletion(value, prompt + completion, stated);
@@ -69,10 +70,16 @@ const writtenIn = (usage: JsonObject, details: JsonObject, lifetimes: JsonObject
   count(usage, "cache_creation_input_tokens") ??
   (count(lifetimes, "ephemeral_5m_input_tokens") ?? 0) + (count(lifetimes, "ephemeral_1h_input_tokens") ?? 0);
 
-/** How much of what was written is kept for minutes and how much for an hour, as who resells Claude may say. */
+/**
+ * How much of what was written is kept for minutes and how much for longer: for an hour, as who resells Claude may say, or
+ * for twelve in OpenAI's own words.
+ */
 const lifetimesIn = (usage: JsonObject, details: JsonObject): JsonObject =>
   objectOrEmpty(
-    details["cache_creation_token_details"] ?? details["cache_creation"] ?? usage["cache_creation"],
+    details["cache_creation_token_details"] ??
+      details["cache_creation"] ??
+      usage["cache_creation"] ??
+      details["cache_write_tokens_details"],
   );
 
 export function writeUsage(usage: ChatUsage): JsonObject {
