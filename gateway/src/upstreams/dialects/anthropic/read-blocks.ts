@@ -2,7 +2,7 @@ import { isJsonObject, objectOrEmpty, type JsonObject } from "../../../platform/
 import type { ChatEvent } from "../chat.ts";
 import { stringOr } from "./read-answer.ts";
 import { CarriedSignature, readSignature } from "./signed-thoughts.ts";
-import { readToolInput } from "./tool-input.ts";
+import { readToolInput } from "../tool-input.ts";
 
 /** A content block between its start and its stop. */
 interface OpenBlock {

@@ -15,7 +15,7 @@ import { Inexpressible } from "../dialect.ts";
 import { readDocumentBlock, readImageBlock, readTextBlock } from "./content-blocks.ts";
 import { optionalList, optionalString, requiredObject, requiredString } from "./members.ts";
 import { CarriedSignature } from "./signed-thoughts.ts";
-import { readToolInput } from "./tool-input.ts";
+import { readToolInput } from "../tool-input.ts";
 
 /** Instructions from the middle of the conversation move to its beginning, the only place others have for them. */
 export function readConversation(body: JsonObject): Pick<ChatRequest, "system" | "messages"> {

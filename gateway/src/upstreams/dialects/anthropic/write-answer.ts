@@ -3,7 +3,7 @@ import type { ChatAnswer, ChatPart, ImagePart, StopReason } from "../chat.ts";
 import type { WriteContext } from "../dialect.ts";
 import { marked } from "../marks.ts";
 import { writeStopReason } from "./stop-reason.ts";
-import { writeToolInput } from "./tool-input.ts";
+import { writeToolInput } from "../tool-input.ts";
 import { writeUsage } from "./usage.ts";
 
 export const writeAnswer = (answer: ChatAnswer, context: WriteContext): JsonObject => ({

@@ -3,7 +3,7 @@ import type { ChatMessage, ChatPart, ReasoningPart, TextPart, ToolResultPart } f
 import { Inexpressible } from "../dialect.ts";
 import { withoutUndefined } from "../without-undefined.ts";
 import { isBlank, writeDocumentBlock, writeImageBlock, writeTextBlock } from "./content-blocks.ts";
-import { writeToolInput } from "./tool-input.ts";
+import { writeToolInput } from "../tool-input.ts";
 import { toolUseId } from "./tool-use-id.ts";
 
 export function writeSystem(system: readonly TextPart[]): string | JsonObject[] | undefined {

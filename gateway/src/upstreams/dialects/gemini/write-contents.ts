@@ -4,7 +4,7 @@ import { Inexpressible } from "../dialect.ts";
 import { shownBehind, writeFunctionResponse } from "./function-results.ts";
 import { writeFile, writeImage } from "./media.ts";
 import { signFirstCall } from "./signatures.ts";
-import { writeCall, writeReasoning } from "./write-parts.ts";
+import { writeEarlierCall, writeReasoning } from "./write-parts.ts";
 
 interface Content {
   readonly role: "user" | "model";
@@ -62,14 +62,9 @@ function writePart(part: ChatPart, names: Map<string, string>, model: string): r
       // Google signs its calls, not its thoughts: what a thought is signed or sealed with is another vendor's, which
       // Google would refuse.
       return part.text === "" ? [] : [writeReasoning({ text: part.text })];
-    case "tool_call": {
+    case "tool_call":
       names.set(part.id, part.name);
-      const call = writeCall(part);
-      if (call === undefined) {
-        throw new Inexpressible("messages", `the arguments of tool call ${part.id} are not a JSON object`);
-      }
-      return [call];
-    }
+      return [writeEarlierCall(part)];
     case "tool_result": {
       const name = part.name ?? names.get(part.callId);
       if (name === undefined) {

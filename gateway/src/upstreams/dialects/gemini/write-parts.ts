@@ -4,6 +4,7 @@ import { isJsonObject } from "../../../platform/json.ts";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ReasoningPart, ToolCallPart } from "../chat.ts";
 import { parseArguments } from "../exact-json.ts";
+import { writeToolInput } from "../tool-input.ts";
 import { withoutUndefined } from "../without-undefined.ts";
 import { writeThoughtSignature } from "./signatures.ts";
 
@@ -17,12 +18,15 @@ export const isEmptyThought = ({ text, signature, redacted }: Omit<ReasoningPart
 /** Undefined when the arguments are not the JSON object that Google's format demands. */
 export function writeCall(call: Omit<ToolCallPart, "kind">): JsonObject | undefined {
   const args = readArguments(call.arguments);
-  if (args === undefined) return undefined;
-  return withoutUndefined({
-    functionCall: { id: call.id, name: call.name, args },
-    thoughtSignature: call.signature,
-  });
+  return args && writeCallWith(args, call);
 }
+
+/** A call of an earlier turn. One that went wrong must not end the conversation, so whatever its arguments are is shown. */
+export const writeEarlierCall = (call: Omit<ToolCallPart, "kind">): JsonObject =>
+  writeCallWith(writeToolInput(call.arguments), call);
+
+const writeCallWith = (args: JsonObject, { id, name, signature }: Omit<ToolCallPart, "kind">): JsonObject =>
+  withoutUndefined({ functionCall: { id, name, args }, thoughtSignature: signature });
 
 function readArguments(text: string): JsonObject | undefined {
   if (text.trim() === "") return {};

@@ -246,9 +246,13 @@ test("what Gemini cannot be told is refused", () => {
   expect(() => write({ tools, parallelToolCalls: false })).toThrow("parallel_tool_calls");
   expect(() => write({ toolChoice: "required" })).toThrow("tool_choice");
   expect(() => write({ messages: [user(result)] })).toThrow("which no tool call has");
-  for (const written of ["{", "[1]", "null"]) {
-    expect(() => write({ messages: [assistant({ ...call, arguments: written })] })).toThrow(
-      "not a JSON object",
-    );
-  }
+});
+
+test("a call whose arguments are no JSON object does not end the conversation, and is shown as it was", () => {
+  const argsOf = (written: string): unknown =>
+    write({ messages: [assistant({ ...call, arguments: written })] })["contents"];
+  for (const written of ["{", "[1]", "null", "text"])
+    expect(argsOf(written)).toMatchObject([{ parts: [{ functionCall: { args: { _raw: written } } }] }]);
+  expect(argsOf('{"a":1}')).toMatchObject([{ parts: [{ functionCall: { args: { a: 1 } } }] }]);
+  expect(argsOf(" ")).toMatchObject([{ parts: [{ functionCall: { args: {} } }] }]);
 });

@@ -1,8 +1,8 @@
-import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
-import { parseArguments } from "../exact-json.ts";
+import { isJsonObject, type JsonObject } from "../../platform/json.ts";
+import { parseArguments } from "./exact-json.ts";
 
 /**
- * A call's arguments as the object Anthropic wants. A model may write text that is no JSON object; an empty
+ * A call's arguments as the object that Anthropic and Google want. A model may write text that is no JSON object; an empty
  * object would hide that from whoever runs the tool, so the text stands, whole, in the member `_raw`.
  */
 export function writeToolInput(text: string): JsonObject {
