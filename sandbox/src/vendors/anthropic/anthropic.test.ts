@@ -74,6 +74,55 @@ describe("anthropic messages", () => {
     expect((await createTestSandbox().ask("POST", path, { body: base, headers })).status).toBe(200);
   });
 
+  test("looks at the pages of a document, and does not read the bytes they are kept in", async () => {
+    const { ask } = createTestSandbox();
+    const about = async (source: object) => {
+      const content = [{ type: "document", source }, ...asked];
+      return (await ask("POST", path, { body: { ...base, messages: [{ role: "user", content }] } })).json;
+    };
+    const asked = [{ type: "text", text: "What is in it?" }];
+    const data = "JVBERi0xLjQK".repeat(1_000);
+    for (const source of [
+      { type: "base64", media_type: "application/pdf", data },
+      { type: "url", url: "https://example.com/a.pdf" },
+    ]) {
+      const seen = await about(source);
+      expect(seen).toMatchObject({ content: [{ text: matching(/"What is in it\?"\. I looked/) }] });
+      expect(at(seen, "usage", "input_tokens")).toBeLessThan(200);
+    }
+
+    for (const source of [
+      { type: "text", media_type: "text/plain", data: "A tram." },
+      { type: "content", content: [{ type: "text", text: "A tram." }] },
+      { type: "content", content: "A tram." },
+    ])
+      expect(await about(source)).toMatchObject({ content: [{ text: containing("A tram.") }] });
+  });
+
+  test("reads what a search found, said by the person or by a tool", async () => {
+    const { ask } = createTestSandbox();
+    const answerTo = async (said: object[]) =>
+      (await ask("POST", path, { body: { ...base, messages: said, tools: [tool("find")] } })).json;
+    const text = { type: "text", text: "A tram." };
+    const found = { type: "search_result", source: "https://example.com", title: "Trams", content: [text] };
+    expect(await answerTo([{ role: "user", content: [found] }])).toMatchObject({
+      content: [{ text: containing("A tram.") }],
+    });
+    const called = { type: "tool_use", id: "toolu_1", name: "find", input: {} };
+    const result = { type: "tool_result", tool_use_id: "toolu_1", content: [found] };
+    expect(
+      await answerTo([
+        ...messages,
+        { role: "assistant", content: [called] },
+        { role: "user", content: [result] },
+      ]),
+    ).toMatchObject({ content: [{ text: containing("A tram.") }] });
+    for (const wrong of [{ source: 1 }, { title: undefined }, { content: "A tram." }, { content: [found] }])
+      expect(await answerTo([{ role: "user", content: [{ ...found, ...wrong }] }])).toMatchObject({
+        type: "error",
+      });
+  });
+
   test("obeys max_tokens and stop_sequences", async () => {
     const { ask } = createTestSandbox();
     const cut = await ask("POST", path, { body: { ...base, max_tokens: 5 } });

@@ -43,12 +43,28 @@ export function blocksIn(content: unknown): readonly JsonObject[] | undefined {
   return isListOf(content, isObject) ? objectsIn(content) : undefined;
 }
 
-/** Every block that may carry a text or an image. */
+/** Every block that carries a text or something to look at, be it an image or the pages of a document. */
 export function readBlock(block: JsonObject): Block {
-  const image = block["type"] === "image" ? { image: JSON.stringify(block["source"]) } : {};
-  const given = block["type"] === "document" ? objectOr(block["source"])["data"] : block["text"];
-  return { text: typeof given === "string" ? given : "", ...image, ...cacheOf(block) };
+  const { type, source } = block;
+  const isSeen = type === "image" || (type === "document" && isLookedAt(objectOr(source)));
+  const image = isSeen ? { image: JSON.stringify(source) } : {};
+  return { text: textIn(block), ...image, ...cacheOf(block) };
 }
+
+const isLookedAt = ({ type }: JsonObject): boolean => type === "base64" || type === "url";
+
+function textIn({ type, text, source, content }: JsonObject): string {
+  if (type === "search_result") return textOfAll(content);
+  if (type !== "document") return textOr(text);
+  const { type: kind, data, content: written } = objectOr(source);
+  if (kind === "content") return textOfAll(written);
+  return kind === "text" ? textOr(data) : "";
+}
+
+const textOfAll = (content: unknown): string =>
+  (blocksIn(content) ?? []).map(({ text }) => textOr(text)).join("\n");
+
+const textOr = (value: unknown): string => (typeof value === "string" ? value : "");
 
 export function cacheOf({ cache_control: control }: JsonObject): { cacheFor?: CacheTime } {
   if (!isObject(control)) return {};
@@ -58,7 +74,7 @@ export function cacheOf({ cache_control: control }: JsonObject): { cacheFor?: Ca
 function turnsOf(role: "user" | "assistant", blocks: readonly JsonObject[]): Turn[] {
   const results = blocks.filter(({ type }) => type === "tool_result").map(resultTurn);
   const calls = blocks.filter(({ type }) => type === "tool_use");
-  const read = blocks.filter(({ type }) => type === "text" || type === "image" || type === "document");
+  const read = blocks.filter(({ type }) => readTypes.has(type));
   if (read.length === 0 && calls.length === 0 && results.length > 0) return results;
 
   const marked = calls.map(cacheOf).findLast(({ cacheFor }) => cacheFor !== undefined) ?? {};
@@ -70,6 +86,8 @@ function turnsOf(role: "user" | "assistant", blocks: readonly JsonObject[]): Tur
   };
   return [...results, turn];
 }
+
+const readTypes: ReadonlySet<unknown> = new Set(["text", "image", "document", "search_result"]);
 
 const resultTurn = (result: JsonObject): Turn => ({
   role: "tool",
@@ -88,6 +106,8 @@ function isBlock(block: JsonObject, role: string): boolean {
     case "image":
     case "document":
       return isSource(objectOr(block["source"]));
+    case "search_result":
+      return isText(block["source"]) && isText(block["title"]) && isListOf(block["content"], isTextBlock);
     case "tool_use":
       return role === "assistant" && isText(block["id"]) && isText(block["name"]) && isObject(block["input"]);
     case "tool_result":
@@ -101,8 +121,12 @@ function isBlock(block: JsonObject, role: string): boolean {
 
 const isResult = (content: unknown): boolean => isNothing(content) || blocksIn(content) !== undefined;
 
-function isSource({ type, media_type: mediaType, data, url }: JsonObject): boolean {
+const isTextBlock = (block: unknown): boolean =>
+  isObject(block) && block["type"] === "text" && typeof block["text"] === "string";
+
+function isSource({ type, media_type: mediaType, data, url, content }: JsonObject): boolean {
   if (type === "url") return isText(url);
+  if (type === "content") return blocksIn(content) !== undefined;
   return (type === "base64" || type === "text") && isText(mediaType) && isText(data);
 }
 
