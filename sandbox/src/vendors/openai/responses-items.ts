@@ -1,6 +1,7 @@
 // The items of an answer: thoughts kept to itself, a message, or calls.
 
 import type { Call, Reply } from "../../model/reply.ts";
+import { fingerprint } from "../../seeded.ts";
 import type { JsonObject } from "../../vendor.ts";
 
 export interface Item {
@@ -11,16 +12,25 @@ export interface Item {
   readonly hiddenTokens: number;
 }
 
-export const itemsOf = (reply: Reply, seed: string): readonly Item[] => [
-  ...(reply.thoughtTokens > 0 ? [thoughtsOf(reply, seed)] : []),
+/** `sealed`: thoughts are given along, for a caller who will bring them back and has nothing kept. */
+export const itemsOf = (reply: Reply, seed: string, sealed: boolean): readonly Item[] => [
+  ...(reply.thoughtTokens > 0 ? [thoughtsOf(reply, seed, sealed)] : []),
   ...(reply.calls.length > 0 ? reply.calls.map((call) => callOf(call)) : [messageOf(reply, seed)]),
 ];
 
-const thoughtsOf = ({ thoughtTokens }: Reply, seed: string): Item => ({
-  item: { id: `rs_${seed}`, type: "reasoning", summary: [] },
+const thoughtsOf = ({ thoughts, thoughtTokens }: Reply, seed: string, sealed: boolean): Item => ({
+  item: {
+    id: `rs_${seed}`,
+    type: "reasoning",
+    summary: [],
+    ...(sealed ? { encrypted_content: seal(thoughts) } : {}),
+  },
   spoken: undefined,
   hiddenTokens: thoughtTokens,
 });
+
+/** Nobody opens it: this model does not read its thoughts again. */
+const seal = (thoughts: string): string => Buffer.from(fingerprint(`sealed ${thoughts}`)).toString("base64");
 
 const messageOf = ({ text, finish }: Reply, seed: string): Item => ({
   item: {

@@ -59,6 +59,30 @@ describe("openai responses", () => {
     });
   });
 
+  test("gives thoughts along, sealed, to a caller who asks for them, and takes them back", async () => {
+    const { ask } = createTestSandbox();
+    const stateless = { model: "any", reasoning: { effort: "high" }, store: false };
+    const include = ["reasoning.encrypted_content"];
+    const { json } = await ask("POST", path, { body: { ...stateless, include, input: "Hello there" } });
+    const thoughts = at(json, "output", 0);
+    const given = { type: "reasoning", summary: [], encrypted_content: matching(/^[\w+/]+=*$/) };
+    expect(thoughts).toEqual({ id: anyString, ...given });
+
+    const input = [
+      { role: "user", content: "Hello there" },
+      thoughts,
+      at(json, "output", 1),
+      { role: "user", content: "Go on" },
+    ];
+    expect((await ask("POST", path, { body: { ...stateless, include, input } })).status).toBe(200);
+    const streamed = await stream({ ...stateless, include, input: "Hello there" });
+    expect(streamed.filter(({ data }) => at(data, "item", "encrypted_content") !== undefined)).toHaveLength(
+      2,
+    );
+    const unasked = await ask("POST", path, { body: { ...stateless, input: "Hello there" } });
+    expect(at(unasked.json, "output", 0, "encrypted_content")).toBeUndefined();
+  });
+
   test("streams numbered events from created to completed, usage in the last", async () => {
     const events = await stream({ input: "Hello there" });
     const types = events.map(({ event }) => event);

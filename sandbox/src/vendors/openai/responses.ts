@@ -31,7 +31,9 @@ export function respondTo(call: VendorCall, { promptCache, kept }: Memory): Vend
   const seed = fingerprint(`${call.nowMs} ${call.body}`);
   const head = headOf({ sent, model, id: `resp_${seed}`, nowMs: call.nowMs });
   const generated = { output: reply.tokens, reasoning: reply.thoughtTokens };
-  const items = itemsOf(reply, seed);
+  const { include } = sent;
+  const sealed = Array.isArray(include) && include.includes("reasoning.encrypted_content");
+  const items = itemsOf(reply, seed, sealed);
   const whole = {
     ...head,
     ...statusOf(reply),
