@@ -91,6 +91,20 @@ export const mutants = [
     tests: ["gateway/src/stores/sqlite/file/ballast.test.ts"],
   },
   {
+    name: "calls are sold from a file that was taken away",
+    file: "gateway/src/stores/sqlite/file/is-elsewhere.ts",
+    find: "return answer[0] !== 0;",
+    replace: "return false;",
+    tests: ["test/crashes/lost-file.test.ts"],
+  },
+  {
+    name: "what is left of a file that was removed is thrown away by the next start",
+    file: "gateway/src/stores/sqlite/file/database.ts",
+    find: "  checkNotLost(path);\n",
+    replace: "",
+    tests: ["test/crashes/lost-file.test.ts"],
+  },
+  {
     name: "a restored file may lose its name to a power cut",
     file: "gateway/src/stores/sqlite/file/restore.ts",
     find: "  syncFolder(dirname(resolve(path)));\n",

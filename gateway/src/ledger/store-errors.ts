@@ -29,6 +29,17 @@ export class StoreRefuses extends NotWritten {
   }
 }
 
+/** Nobody will find what is written: its file is not where it was opened. Once it is back, all of it is there. */
+export class StoreGone extends NotWritten {
+  constructor(path: string) {
+    super(
+      `${path} was moved, removed or replaced under the server. Put the file back that was there; ` +
+        "where it is gone, stop the server and restore a backup.",
+    );
+    this.name = "StoreGone";
+  }
+}
+
 /** There is no room for anything new; what is running can still be settled. */
 export class StoreFull extends NotWritten {
   constructor() {

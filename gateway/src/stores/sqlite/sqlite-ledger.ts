@@ -8,7 +8,6 @@ import type {
   Resolved,
   Settlement,
 } from "../../ledger/ledger.ts";
-import { StoreFull } from "../../ledger/store-errors.ts";
 import { createWhyNotHeld } from "../../ledger/why-not-held.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import type { TransitMap } from "../../platform/transit-map.ts";
@@ -60,8 +59,8 @@ interface Parts {
   readonly books: PostedBooks;
   readonly tasks: TaskRows;
   readonly budgetDays: BudgetDays;
-  /** False when what room there is must be kept for calls that already run. */
-  readonly hasRoom: () => boolean;
+  /** Why no new calls may be taken, such as that what room there is must be kept for those that already run. */
+  readonly whyNoNewCalls: () => Error | undefined;
 }
 
 /**
@@ -71,7 +70,7 @@ interface Parts {
  */
 export function createSqliteLedger(parts: Parts): Ledger {
   const { db, commits, journal, claims, unpaidClaims, earlierCalls, standings, openCalls } = parts;
-  const { dispatchMarks, books, tasks, budgetDays, hasRoom } = parts;
+  const { dispatchMarks, books, tasks, budgetDays, whyNoNewCalls } = parts;
   const sql = prepareLedger(db);
   const approvals = prepareApprovalUses(db);
   const whyNotHeld = createWhyNotHeld({
@@ -209,7 +208,10 @@ export function createSqliteLedger(parts: Parts): Ledger {
           sql.insertPrice.run(terms.version, operationId, model ?? null, pricesAsText(terms));
         }
       }),
-    hold: (request) => (hasRoom() ? commits.runWith(request, hold) : Promise.reject(new StoreFull())),
+    hold: (request) => {
+      const why = whyNoNewCalls();
+      return why === undefined ? commits.runWith(request, hold) : Promise.reject(why);
+    },
     wouldHold: (request) => commits.run(() => whyNotHeld(request) ?? heldResult),
     findEarlier: (accountId, claim, nowMs) =>
       books.read(() => earlierCalls.findPosted(accountId, claim, nowMs)),

@@ -4,7 +4,7 @@ import { backUp } from "./file/backup.ts";
 import { checkRoomForBallast } from "./file/ballast.ts";
 import { checkWritable } from "./file/check-writable.ts";
 import { backUpInto } from "./file/kept-backups.ts";
-import { namingDamage } from "./file/database.ts";
+import { checkNotLost, namingDamage } from "./file/database.ts";
 import { isThere } from "../../platform/is-there.ts";
 import { lookAtFile } from "./file/look-at-file.ts";
 import { realPathOf } from "./file/real-path.ts";
@@ -47,7 +47,9 @@ export function sqlitePlace(givenPath: string, wallMs: () => number): DataPlace 
     look: async () => {
       const hasData = await here.hasData();
       checkWritable(path);
-      return hasData ? lookAtFile(path) : undefined;
+      if (hasData) return lookAtFile(path);
+      checkNotLost(path);
+      return undefined;
     },
     checkRoom: () => checkRoomForBallast(ballastPath),
     explain: (error) => namingDamage(path, error),

@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { StoreFull } from "../../ledger/store-errors.ts";
+import { StoreFull, StoreGone } from "../../ledger/store-errors.ts";
 import type { Store } from "../../store/store.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { TransitMap } from "../../platform/transit-map.ts";
@@ -12,6 +12,7 @@ import { namingDamage, openDatabase } from "./file/database.ts";
 import { createGroupCommit } from "./file/group-commit.ts";
 import { claimSecret, findSecret } from "./installation-rows.ts";
 import { createJournal } from "./journal/journal.ts";
+import { isElsewhere } from "./file/is-elsewhere.ts";
 import { createLogSync } from "./file/log-sync.ts";
 import { checkNotMoved } from "./file/moved-mark.ts";
 import { createDispatchMarks } from "./journal/dispatch-marks.ts";
@@ -108,6 +109,10 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     onBrokenDisk: (error) => onBrokenDisk(namingDamage(options.path, error)),
     onLostRide: (error) => onLostNote("a note about a call", error),
   });
+  const whyNoNewCalls = (): Error | undefined => {
+    if (isElsewhere(db)) return new StoreGone(options.path);
+    return hasRoom(ballast) ? undefined : new StoreFull();
+  };
   const books = createPostedBooks(db, commits, journal, standings);
   const grants = createSqliteGrants(db, commits, books);
   return {
@@ -124,7 +129,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
       books,
       tasks,
       budgetDays,
-      hasRoom: () => hasRoom(ballast),
+      whyNoNewCalls,
     }),
     accounts: createSqliteAccounts(db, books),
     keys: createSqliteKeys(db, commits, books, budgetDays),
@@ -145,7 +150,8 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
       (findSecret(db) ?? (await commits.run(() => claimSecret(db, fingerprint)))) === fingerprint,
     ping: async () => {
       db.query("SELECT 1").get();
-      if (!hasRoom(ballast)) throw new StoreFull();
+      const why = whyNoNewCalls();
+      if (why !== undefined) throw why;
       await commits.checkTurns();
     },
     close: async () => {
@@ -169,7 +175,7 @@ function openHere({ path, ...opening }: SqliteStoreOptions): Database {
   return db;
 }
 
-/** Whether new calls may be taken; without a ballast the disk itself decides. */
+/** Whether there is room for new calls; without a ballast the disk itself decides. */
 function hasRoom(ballast: Ballast | undefined): boolean {
   ballast?.restore();
   return ballast === undefined || !ballast.isGone();

@@ -1,5 +1,5 @@
 import { Database, SQLiteError } from "bun:sqlite";
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { giveToOwnerOf } from "../../../platform/give-to-owner.ts";
 import type { OpeningEvents } from "../../data-place.ts";
@@ -20,6 +20,7 @@ export function openDatabase(path: string, opening: Opening = {}): Database {
   openPrivateFolder(dirname(path));
   // SQLite gives the log and its index the rights of the file.
   closeFiles([path, `${path}-wal`, `${path}-shm`]);
+  checkNotLost(path);
   return namingFile(path, () => prepare(path, opening));
 }
 
@@ -42,6 +43,18 @@ function prepare(path: string, opening: Opening): Database {
   // From here on nobody blocks the event loop for a lock: the group commit waits for its turn by itself.
   db.run("PRAGMA busy_timeout = 0");
   return db;
+}
+
+/** SQLite would begin a new file, and throw away what is left of the one that somebody took away while it was in use. */
+export function checkNotLost(path: string): void {
+  const log = `${path}-wal`;
+  // Looked at first, because the file is there before its log is.
+  const hasLog = (statSync(log, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  if (!hasLog || existsSync(path)) return;
+  throw new Error(
+    `${path} is missing, but the log of what was written to it last is there. Put the file back, or restore a backup. ` +
+      `To begin anew, remove ${log}, too.`,
+  );
 }
 
 function bringForward(
