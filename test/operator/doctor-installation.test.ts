@@ -154,7 +154,11 @@ describe("the doctor", () => {
       test("is told by every command when it has no room at all, with what to do", async () => {
         await tollgate(["account", "create", "--name", "Ada"]);
         await tollgate(["backup", join(folder, "backup.db")]);
-        execFileSync("sh", ["-c", 'head -c 30M /dev/zero > "$0" 2>/dev/null || true', join(data(), "filler")]);
+        execFileSync("sh", [
+          "-c",
+          'head -c 30M /dev/zero > "$0" 2>/dev/null || true',
+          join(data(), "filler"),
+        ]);
         const told = `${join(data(), "tollgate.db")} cannot be used: its disk is full. Make room on its disk.`;
         expect((await tollgate(["doctor"])).out).toContain(`Store: ${told}\n`);
         for (const command of [["audit"], ["account", "list"], ["backup", join(folder, "another.db")]])
