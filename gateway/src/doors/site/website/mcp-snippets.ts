@@ -1,5 +1,5 @@
 import { code, text, type Block } from "./blocks.ts";
-import type { ClientSnippets } from "./snippets.ts";
+import type { ClientSnippets } from "./sdk-snippets.ts";
 
 /** How agents' clients are pointed at the tool server: by signing in, or with a key as bearer. */
 export const mcpSnippets = (mcpUrl: string): readonly ClientSnippets[] => [

@@ -12,7 +12,7 @@ import { exampleCurl } from "./example-call.ts";
 import { mcpSnippets } from "./mcp-snippets.ts";
 import type { Material, Page } from "./page.ts";
 import { appSnippets } from "./app-snippets.ts";
-import { sdkSnippets, type ClientSnippets } from "./snippets.ts";
+import { sdkSnippets, type ClientSnippets } from "./sdk-snippets.ts";
 
 /** From a key to a paid call, in the reader's own language. */
 export function quickstartPage(material: Material): Page {
