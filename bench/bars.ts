@@ -99,11 +99,11 @@ export const bars = {
     atMost: 2,
     inShort: 3,
   },
-  // A heap goes up and down by a tenth between two collections, and some of it still settles after half of the calls. What
-  // keeps 250 bytes of each of half a million calls, or a bit more than a kilobyte of each of the short form's, ends above.
+  // Some of a heap still settles after half of the calls. What keeps 250 bytes of each of half a million calls, or 700 of
+  // each of the short form's, ends above.
   memoryOfSoak: {
     study: "soak",
-    promise: "Soak: memory after all calls beside memory after half of them",
+    promise: "Soak: memory in the last quarter of the calls beside the one before half",
     atMost: 1.3,
     inShort: 1.3,
   },

@@ -72,7 +72,7 @@ export function readOptions(
       warmUp: { secondsMin, secondsMax },
       connections: numbers("connections", short ? [64] : [1, 16, 64, 256]),
       history: { few, many },
-      soakCalls: number("soak", short ? 100_000 : 500_000),
+      soakCalls: number("soak", short ? 200_000 : 500_000),
       openTasks: number("tasks", 10_000),
       leaveOut: () => {},
     },
