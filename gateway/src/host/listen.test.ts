@@ -9,19 +9,40 @@ import { createListen } from "./listen.ts";
 
 /** The listener counts in seconds. */
 const idleSeconds = 2;
+const keptSeconds = 2 * idleSeconds;
 const overMs = 2 * idleSeconds * 1_000 + 500;
 const large = new Uint8Array(64 * 1024 ** 2);
 
-const server = createListen({ idleSeconds, stalledSeconds: 3 * idleSeconds })({
+const server = createListen({ idleSeconds, keptSeconds, stalledSeconds: 3 * idleSeconds })({
   host: "127.0.0.1",
   port: 0,
   answer: (request) => answerTo(request.target),
 });
 afterAll(() => server.stop(true));
 
-test.concurrent("a connection on which nothing more is asked is closed", async () => {
-  const { socket, closed } = ask("/");
+test.concurrent("a connection on which nothing is asked is closed", async () => {
+  const socket = connect(server.port, "127.0.0.1").resume();
+  const closed = new Promise<"closed">((resolve) => socket.once("close", () => resolve("closed")));
   expect(await Promise.race([closed, Bun.sleep(overMs)])).toBe("closed");
+  socket.destroy();
+});
+
+test.concurrent("one that has had a request is kept for longer, as balancers keep it, and then closed", async () => {
+  const { socket, closed } = ask("/");
+  const beganMs = performance.now();
+  expect(await Promise.race([closed, Bun.sleep(2 * overMs)])).toBe("closed");
+  expect(performance.now() - beganMs).toBeGreaterThan(keptSeconds * 1_000 - 100);
+  socket.destroy();
+});
+
+test.concurrent("a next request that has begun is waited for no longer than a first one", async () => {
+  const { socket, closed, received } = ask("/");
+  await until(() => received() > 0);
+  await Bun.sleep(500);
+  socket.write("GET / HTTP/1.1\r\n");
+  const beganMs = performance.now();
+  expect(await closed).toBe("closed");
+  expect(performance.now() - beganMs).toBeLessThan(keptSeconds * 1_000);
   socket.destroy();
 });
 

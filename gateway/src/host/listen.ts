@@ -45,8 +45,15 @@ export const createListen =
     };
   };
 
+/**
+ * A balancer that sends a call into the moment in which we close a connection answers 502, and repeats no POST. So it has to
+ * be the one that closes: Amazon's keeps connections for 60 seconds, Traefik for 90, Caddy for 120, Google's for 600.
+ */
+const keptSeconds = 650;
+
 const usual = (): ConnectionSettings => ({
   idleSeconds: 60,
+  keptSeconds,
   stalledSeconds: 255,
   connectionsMax: connectionsMaxUsual(),
   unreadBytesMax: unreadRoomBytesUsual(),

@@ -6,8 +6,10 @@ import type { HttpConnection } from "./http-connection.ts";
 /** Whoever owns the connections and answers their requests. */
 export interface ConnectionHost {
   readonly answer: (request: HttpRequest, peer: Peer) => Promise<Answered>;
-  /** For the next request, or for a peer that does not read its answer. A call that waits for its upstream is not idle. */
+  /** For a request, or for a peer that does not read its answer. A call that waits for its upstream is not idle. */
   readonly idleSeconds: number;
+  /** For the next request on a connection that has had one. */
+  readonly keptSeconds: number;
   /** For a peer that does not read its stream. */
   readonly stalledSeconds: number;
   /** The `date` header, as a line. */

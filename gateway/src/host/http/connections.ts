@@ -4,8 +4,10 @@ import { HttpConnection } from "./http-connection.ts";
 import { UnreadRoom } from "./unread-room.ts";
 
 interface Patience {
-  /** For the next request, or for a peer that does not read its answer. A call that waits for its upstream is not idle. */
+  /** For a request, or for a peer that does not read its answer. A call that waits for its upstream is not idle. */
   readonly idleSeconds: number;
+  /** For the next request on a connection that has had one. */
+  readonly keptSeconds: number;
   /** For a peer that does not read its stream: it may be thinking about what it has read. */
   readonly stalledSeconds: number;
 }
@@ -37,6 +39,7 @@ const tellFullEverySeconds = 60;
 export class Connections implements ConnectionHost {
   readonly answer: ConnectionHost["answer"];
   readonly idleSeconds: number;
+  readonly keptSeconds: number;
   readonly stalledSeconds: number;
   readonly newId: ConnectionHost["newId"];
   readonly onBug: ConnectionHost["onBug"];
@@ -54,6 +57,7 @@ export class Connections implements ConnectionHost {
   constructor(settings: ConnectionSettings, answer: ConnectionHost["answer"]) {
     this.answer = answer;
     this.idleSeconds = settings.idleSeconds;
+    this.keptSeconds = settings.keptSeconds;
     this.stalledSeconds = settings.stalledSeconds;
     this.newId = settings.newId;
     this.onBug = settings.onBug;

@@ -62,6 +62,8 @@ export class HttpConnection implements Peer, Reader, Unread {
   #body: RequestBody | undefined;
   #awaitsContinue = false;
   #passedBytes = 0;
+  /** It has had a request, and was kept for another. */
+  #isKept = false;
 
   #closes = false;
   #owner: string | undefined;
@@ -125,6 +127,8 @@ export class HttpConnection implements Peer, Reader, Unread {
       this.#takeBody(body, piece);
       return;
     }
+    // The head of a request that has begun may not take as long as it was waited for.
+    if (!this.#ahead && this.#phase === "waiting" && this.#isKept) this.#quietSeconds = 0;
     this.#ahead = this.#ahead ? Buffer.concat([this.#ahead, piece]) : piece;
     if (this.#phase === "waiting" && !this.#letsOthersIn) this.#readHead(piece.length);
     else if (this.#ahead.length > aheadBytesMax) this.#pause();
@@ -389,6 +393,7 @@ export class HttpConnection implements Peer, Reader, Unread {
     }
     this.#phase = "waiting";
     this.#quietSeconds = 0;
+    this.#isKept = true;
     this.#resume();
     if (!this.#ahead) return;
     // Else of a thousand requests that come together, each would be answered within the one before, and nobody else meanwhile.
@@ -437,6 +442,7 @@ export class HttpConnection implements Peer, Reader, Unread {
       case "ending":
         return lingerSeconds;
       case "waiting":
+        return this.#isKept && !this.#ahead ? this.#host.keptSeconds : this.#host.idleSeconds;
       case "passing":
         return this.#host.idleSeconds;
       case "answering":

@@ -89,6 +89,7 @@ export function openFake(answer: ConnectionHost["answer"]) {
   const host: { -readonly [Part in keyof ConnectionHost]: ConnectionHost[Part] } = {
     answer,
     idleSeconds: 60,
+    keptSeconds: 650,
     stalledSeconds: 60,
     dateLine: "",
     isStopping: false,
