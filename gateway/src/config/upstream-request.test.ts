@@ -120,6 +120,22 @@ test("what would never be sent is refused", () => {
   expect(refusalOf("query: { alt: json }")).toBe("accepted");
 });
 
+test("a key with what would make every vendor refuse it is refused, and not repeated", () => {
+  const inQuotes =
+    "stands in quotes, which would be sent with it; remove them (docker --env-file keeps them)";
+  for (const quote of ['"', "'"]) {
+    const environment = { KEY: `${quote}${secret}${quote}` };
+    expect(refusalOf('key: "${KEY}"', environment)).toBe(`key: ${inQuotes}`);
+    expect(refusalOf('client_secret: "${KEY}"', environment)).toBe(`client_secret: ${inQuotes}`);
+  }
+  expect(refusalOf(`key: "'${secret}"`)).toBe("accepted");
+
+  const twice = "key: begins with Bearer, which the gateway writes itself; remove that word";
+  expect(refusalOf(`key: Bearer ${secret}`)).toBe(twice);
+  expect(refusalOf(`protocol: anthropic, key: bearer ${secret}, key_header: Authorization`)).toBe(twice);
+  expect(refusalOf(`key: Bearer ${secret}, key_header: X-Gate`)).toBe("accepted");
+});
+
 test("names and values that cannot be sent are refused, and no value is repeated", () => {
   const unsendable = "has characters that cannot be sent; is there a line break at its end? Remove it";
   for (const bad of ["\n", "\r", "\r\nx-evil: 1", "\0", "\u0100", "\u{1F600}", "\u007f"]) {

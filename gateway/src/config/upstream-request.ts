@@ -20,6 +20,9 @@ const value = z
 
 export const credential = value
   .min(1, "expected a key; is its environment variable set?")
+  .refine((written) => !/^(["']).*\1$/.test(written), {
+    error: "stands in quotes, which would be sent with it; remove them (docker --env-file keeps them)",
+  })
   .regex(/^[\x20-\x7e]*$/, unsendable);
 
 /** Far more than vendors ask for, and far less than their servers take. */
@@ -104,6 +107,8 @@ export function checkRequest(written: Written, context: z.core.$RefinementCtx): 
     refuse(["key_header"], "protocol x takes the tokens of linked accounts in authorization, and no key");
   else if (wanted !== undefined && key === undefined)
     refuse(["key_header"], "there is no key to send in it; write key, or remove this");
+  if (key !== undefined && keyHeader === "authorization" && /^bearer /i.test(key))
+    refuse(["key"], "begins with Bearer, which the gateway writes itself; remove that word");
   if (wanted !== undefined && gatewaysHeaders.has(keyHeader))
     refuse(["key_header"], "the gateway writes this header itself; the key needs another one");
 
