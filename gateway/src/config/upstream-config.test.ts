@@ -12,3 +12,19 @@ test("Mistral is not asked for the usage of a stream, which it refuses and tells
   expect(streamUsageAt("https://api.openai.com/v1")).toBe("ask");
   expect(streamUsageAt("https://api.openai.com/v1", { stream_usage: "never" })).toBe("never");
 });
+
+test("an address that has already what is appended to it is refused: calls would find nothing there", () => {
+  const isTaken = (url: string): boolean => upstream.safeParse({ ...written, url }).success;
+  for (const call of [
+    "v1/chat/completions",
+    "v1/chat/completions/",
+    "v1/responses",
+    "v1/embeddings",
+    "v1/messages",
+    "v1/rerank",
+    "v1beta/models/gemini-x:generateContent",
+  ])
+    expect([call, isTaken(`https://a.test/${call}`)]).toEqual([call, false]);
+  for (const base of ["", "v1", "openai/deployments/gpt-x", "api/rerank-service", "v1/models"])
+    expect([base, isTaken(`https://a.test/${base}`)]).toEqual([base, true]);
+});

@@ -15,10 +15,16 @@ const pollQpsUsual = 10;
 /** A call keeps its place among those at once for three hours, and a stream may last two of them once it has begun. */
 const timeoutMsMax = 60 * 60_000;
 
+/** As vendors' own examples write a whole address. Under it everything would be answered 404. */
+const endsInCall =
+  /\/(?:(?:chat\/)?completions|responses|embeddings|images\/generations|messages|rerank|models\/[^/]+:\w+)\/*$/;
+
 export const upstream = z
   .strictObject({
     protocol: z.enum(protocolWords),
-    url: httpBase,
+    url: httpBase.refine((url) => !endsInCall.test(url), {
+      error: "expected the address without what is called there, as https://host/v1: that is appended to it",
+    }),
     ...requestMembers,
     quota_rpm: count.optional(),
     poll_qps: numeric(z.number().positive().max(10_000)).optional(),
