@@ -97,6 +97,51 @@ describe("the log", () => {
     await both.close();
   });
 
+  test("says once of each model that its upstream answers 404 for it, by the name that it was asked for", async () => {
+    const notFound =
+      "a call for a model was answered 404; does the upstream have it under this name, and is its address right?";
+    const one = await open(`
+upstreams:
+${upstream("oa-a", "openai", model.a.url)}
+models: { gpt-x: { via: [oa-a], ${price} }, gpt-y: { via: [{ oa-a: vendor/y }], ${price} } }
+`);
+    const account = await one.openAccount({ creditUsd: "50" });
+    const asked = ["gpt-x", "gpt-x", "gpt-y"];
+    for (const id of asked) {
+      for (const stream of [false, true]) {
+        model.a.answerNext({
+          status: 404,
+          headers: { "Content-Type": "text/plain" },
+          body: "404 page not found",
+        });
+        const answer = await one.post(account, "/v1/chat/completions", { ...chat, model: id, stream });
+        expect([answer.status, await answer.text()]).toEqual([404, "404 page not found"]);
+      }
+    }
+    const lines = one.logged.map((line) => JSON.parse(line) as Line & { readonly model?: string });
+    expect(lines.filter(({ event }) => event === notFound)).toMatchObject([
+      { level: "warn", upstream: "oa-a", model: "gpt-x" },
+      { level: "warn", upstream: "oa-a", model: "vendor/y" },
+    ]);
+    await one.close();
+  });
+
+  test("does not blame an upstream for what only another one keeps", async () => {
+    const both = await open(twoOfEach(financial.a.url, model.a.url));
+    const account = await both.openAccount({ creditUsd: "50" });
+    const body = '{"error":{"message":"Item with id \'msg_1\' not found.","type":"invalid_request_error"}}';
+    model.a.answerNext({ status: 404, headers: { "Content-Type": "application/json" }, body });
+    const wish = {
+      model: "gpt-x",
+      input: "And then?",
+      max_output_tokens: 100,
+      previous_response_id: "resp_1",
+    };
+    expect((await both.post(account, "/v1/responses", wish)).status).toBe(200);
+    expect(toldBy(both)).toEqual([]);
+    await both.close();
+  });
+
   describe("of an account at a vendor without credit", () => {
     const quota = '{"error":{"message":"no","type":"insufficient_quota","code":"insufficient_quota"}}';
     const headers = { "Content-Type": "application/json" };

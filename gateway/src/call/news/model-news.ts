@@ -1,9 +1,11 @@
 import type { Log } from "../../platform/log.ts";
 
-/** What answers show about models that the operator should know, because the prices may not fit; each told once. */
+/** What answers show about models that the operator should know, because prices, names or addresses may not fit; each told once. */
 export interface ModelNews {
   /** The name that an answer gives its model: a router may answer with a dearer model than the call pays for. */
   readonly noteAnswer: (upstream: string, asked: string, answered: string) => void;
+  /** An upstream said that there is no such thing: not the model, or nothing at all at its address. */
+  readonly noteNotFound: (upstream: string, asked: string) => void;
   readonly noteUnpricedAudio: (upstream: string, model: string) => void;
   readonly noteUnpricedCacheWrite: (upstream: string, model: string) => void;
 }
@@ -30,12 +32,15 @@ export function createModelNews(log: Log): ModelNews {
       if (bareName(asked) === bareName(answered)) return;
       tellOnce(otherModel, { upstream, model: asked, answered: answered.slice(0, nameCharactersMax) });
     },
+    noteNotFound: (upstream, asked) => tellOnce(notFound, { upstream, model: asked }),
     noteUnpricedAudio: (upstream, model) => tellOnce(unpricedAudio, { upstream, model }),
     noteUnpricedCacheWrite: (upstream, model) => tellOnce(unpricedCacheWrite, { upstream, model }),
   };
 }
 
 const otherModel = "an answer is of another model than was asked for; it is charged as the one asked for";
+const notFound =
+  "a call for a model was answered 404; does the upstream have it under this name, and is its address right?";
 const unpricedAudio = "audio was used that has no price; it is charged as text until input_audio is written";
 const unpricedCacheWrite =
   "a cache was written to, which has no price; it is charged as input until cache_write is written, and vendors may take more";

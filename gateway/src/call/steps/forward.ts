@@ -1,5 +1,6 @@
 import type { Attempt } from "../../ledger/call-record.ts";
 import type { Acting } from "../../links/act-for.ts";
+import { nameAt } from "../../offer/name-at.ts";
 import {
   type BegunStream,
   type Exchanged,
@@ -49,7 +50,7 @@ const attemptsMax = 5;
  * answered with an error of its own before any output. Whatever the attempts, there is one outcome and one charge.
  */
 export async function forward(
-  { call, operation, acting: linked }: PricedCall,
+  { call, operation, price, acting: linked }: PricedCall,
   firstTurn: Turn,
   candidates: Candidates,
   gate: Gate,
@@ -74,6 +75,8 @@ export async function forward(
     }
     if (neverSent(exchanged)) await returnQuota(turn, gate);
     attempts.push(noteAttempt(upstream, exchanged, startedAtMs, gate));
+    if (price.model && isNotFound(exchanged))
+      gate.modelNews.noteNotFound(upstream.name, nameAt(price.model, upstream.name));
     told = moreTelling(told, { upstream, exchanged, pass });
     if (!didNothing(exchanged)) failures++;
     if (failures === failuresMax || attempts.length === attemptsMax) break;
@@ -93,6 +96,10 @@ export async function forward(
   call.known.upstream = told.upstream.name;
   return attemptedOf(told, attempts, acting, gate);
 }
+
+/** To callers it looks like their own mistake, so that only the operator can know better. */
+const isNotFound = (exchanged: Exchanged): boolean =>
+  exchanged.kind === "answered" && exchanged.status === 404 && exchanged.keptElsewhere !== true;
 
 function attemptedOf(
   { upstream, exchanged, pass }: EndedAttempt,
