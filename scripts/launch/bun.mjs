@@ -4,6 +4,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import util from "node:util";
 import { ensureInstalled } from "./dependencies.mjs";
 import { root } from "./root.mjs";
 import { SetupError } from "./setup-error.mjs";
@@ -12,7 +13,11 @@ import { SetupError } from "./setup-error.mjs";
 const program = path.join(root, "gateway", "src", "main.ts");
 
 /** Bun's fetch allows 256 requests at once unless told before it starts; programs that load a gateway need more. */
-export const bunEnv = { BUN_CONFIG_MAX_HTTP_REQUESTS: "20000", ...process.env };
+export const bunEnv = {
+  BUN_CONFIG_MAX_HTTP_REQUESTS: "20000",
+  ...authoritiesInDotEnv(),
+  ...process.env,
+};
 
 export async function openBun({ toServe = false } = {}) {
   await ensureInstalled({ toServe });
@@ -70,6 +75,20 @@ function holdHangups() {
 const loadedAfterMs = 3_000;
 
 export const exitCode = (code, signal) => (signal === null ? code : 128 + os.constants.signals[signal]);
+
+/** Bun reads `.env` itself, but looks for this one where only the real environment is, and would trust nobody more. */
+function authoritiesInDotEnv() {
+  let text;
+  try {
+    text = readFileSync(".env", "utf8");
+  } catch {
+    // There is none, or it is not for this user.
+    return {};
+  }
+  // The oldest of Node 20 cannot parse such a file.
+  const { NODE_EXTRA_CA_CERTS: authorities } = util.parseEnv?.(text) ?? {};
+  return authorities === undefined ? {} : { NODE_EXTRA_CA_CERTS: authorities };
+}
 
 function findBun() {
   return candidates().find((file) => {
