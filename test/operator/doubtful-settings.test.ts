@@ -172,6 +172,25 @@ test("a key that travels unencrypted, and a time in seconds, are told to the ope
   expect(await notesOf(`url: "https://api.openai.com/v1", timeout_ms: 1000`)).toEqual([]);
 });
 
+test("an address of a vendor's that is a host alone is told to the operator, with the path that it most likely lacks", async () => {
+  const notesOf = (protocol: string, url: string) =>
+    notesOn(`upstreams: { a: { protocol: ${protocol}, url: "${url}", models: [] } }`);
+  for (const [protocol, host, path] of [
+    ["openai", "https://api.openai.com", "/v1"],
+    ["anthropic", "https://api.anthropic.com/", "/v1"],
+    ["gemini", "https://generativelanguage.googleapis.com", "/v1beta"],
+  ] as const) {
+    const likely = host.replace(/\/$/, "") + path;
+    expect(await notesOf(protocol, host)).toEqual([
+      `upstreams.a.url: has no path, under which most vendors answer calls 404; is it ${likely}?`,
+    ]);
+    expect(await notesOf(protocol, likely)).toEqual([]);
+  }
+  for (const url of ["http://127.0.0.1:8080", "http://llama:8080", "https://api.deepseek.com"])
+    expect(await notesOf("openai", url)).toEqual([]);
+  expect(await notesOf("perplexity", "https://api.perplexity.ai")).toEqual([]);
+});
+
 test("a model for calls that name none is told to the operator where every call names one, or nobody has it", async () => {
   const gapsOf = async (written: Record<string, string>): Promise<readonly string[]> => {
     const operations = Object.entries(written).map(([id, model]) => `  ${id}: { default_model: ${model} }`);

@@ -3,12 +3,16 @@ import type { Config } from "../../config/config.ts";
 import type { UpstreamConfig } from "../../config/upstream-config.ts";
 import { isGlobalAddress } from "../../platform/global-address.ts";
 
-/** What upstreams are asked by that is most often a slip: keys in the clear, and seconds where milliseconds are counted. */
+/** What upstreams are asked by that is most often a slip: keys in the clear, no path, and seconds for milliseconds. */
 export const doubtfulUpstreams = ({ upstreams }: Config): string[] =>
   [...upstreams].flatMap(([name, upstream]) => [
     ...inTheClear(upstream).map(
       ([setting, host]) =>
         `upstreams.${name}.${setting}: http sends what gives access unencrypted to ${host}; write https`,
+    ),
+    ...withoutPath(upstream).map(
+      (likely) =>
+        `upstreams.${name}.url: has no path, under which most vendors answer calls 404; is it ${likely}?`,
     ),
     ...(upstream.timeoutMs === undefined || upstream.timeoutMs >= usualLeastMs
       ? []
@@ -33,6 +37,23 @@ function inTheClear({ url, secrets, headers, link }: UpstreamConfig): [setting: 
     return protocol === "http:" && hostname && isPublic(hostname) ? [[setting, hostname]] : [];
   });
 }
+
+/**
+ * What was probably meant by an address that is a host alone, as official clients want it written. One's own servers differ
+ * in what they take, and DeepSeek takes it.
+ */
+function withoutPath({ protocol, url }: UpstreamConfig): string[] {
+  const path = usualPaths[protocol];
+  const { hostname = "", pathname } = URL.parse(url) ?? {};
+  if (path === undefined || pathname !== "/" || !isPublic(hostname)) return [];
+  return hostname === "api.deepseek.com" ? [] : [url + path];
+}
+
+const usualPaths: Partial<Record<UpstreamConfig["protocol"], string>> = {
+  openai: "/v1",
+  anthropic: "/v1",
+  gemini: "/v1beta",
+};
 
 /** A name without a dot, or under one of these, is of one's own network. */
 const ownNetwork = /(^[^.]+|\.(localhost|local|internal|intranet|lan|home\.arpa))$/;
