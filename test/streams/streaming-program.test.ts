@@ -95,6 +95,10 @@ describe.skipIf(testStore !== "sqlite")("the program itself", () => {
     const caller = await openUnread();
     const grownBytes = program.residentBytes() - residentBefore;
     expect(grownBytes).toBeLessThan(16 * 1024 * 1024);
+    // And it was the vendor's turn to wait: nothing was given up, and it goes on as soon as the caller reads.
+    const sent = eventsSent();
+    caller.resume();
+    await until(() => eventsSent() > sent, 5_000);
     caller.leave();
     await until(async () => (await program.heldMicros()) === 0, 5_000);
     // The vendor learns that nobody listens any more.
