@@ -28,6 +28,13 @@ export const mutants = [
     tests: ["test/agents/agent-sessions.test.ts"],
   },
   {
+    name: "a stream that nobody reads any more keeps its client from listening anew",
+    file: "gateway/src/doors/mcp/sessions/sessions.ts",
+    find: "isListeningTwice(request, answered) ? await listenAnew(transport, handle) : answered;",
+    replace: "answered;",
+    tests: ["test/agents/agent-sessions.test.ts"],
+  },
+  {
     name: "a page from anywhere is shown what the agent door says",
     file: "gateway/src/doors/mcp/answer-agents.ts",
     find: "return guarded ?? showToPage(request, answerPreflight(request) ?? (await answerGuarded(arrival)));",

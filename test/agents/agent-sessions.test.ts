@@ -380,6 +380,27 @@ describe("sessions of the older revisions", () => {
     await timed.close();
   });
 
+  test("listen on a new stream when their client lost the one from before and nobody noticed", async () => {
+    const old = await openOldClient(mcp, account.key);
+    const listen = (headers: Record<string, string> = {}): Promise<Response> =>
+      fetch(mcp, {
+        headers: {
+          authorization: `Bearer ${account.key}`,
+          accept: "text/event-stream",
+          "mcp-session-id": old.sessionId,
+          ...headers,
+        },
+      });
+    const lost = await listen();
+    // One that could not listen itself takes nobody's stream.
+    expect((await listen({ "mcp-protocol-version": "1999-01-01" })).status).toBe(400);
+    const anew = await listen();
+    expect([lost.status, anew.status]).toEqual([200, 200]);
+    expect(await lost.text()).toBe("");
+    expect((await old.ask("tools/list")).status).toBe(200);
+    await anew.body?.cancel();
+  });
+
   test.each(["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])("speak %s", async (version) => {
     const old = await openOldClient(mcp, account.key, {}, version);
     const { status, message } = await old.ask("tools/call", { name: "use", arguments: snapshotOrder(0.1) });

@@ -99,17 +99,31 @@ export function createSessions({ createServer, newSessionId, records, monotonicM
       if (!session || !(await noteUse(id, session))) return protocolError(404, -32001, "Session not found");
       await goOnUnder(introduced, id, session);
       const { transport, running } = session;
-      const response = await running.answer(body, () =>
+      const handle = (): Promise<Response> =>
         transport.handleRequest(request, {
           ...(body === undefined ? {} : { parsedBody: body }),
           authInfo: introduced,
-        }),
-      );
+        });
+      const answered = await running.answer(body, handle);
+      const response = isListeningTwice(request, answered) ? await listenAnew(transport, handle) : answered;
       const cancelled = cancelledIn(body);
       if (cancelled !== undefined) await forgetRequest(transport, cancelled);
       return response;
     },
   };
+}
+
+/** The library lets one stream listen for a session's news, and refuses a second one. */
+const isListeningTwice = ({ method }: Request, { status }: Response): boolean =>
+  method === "GET" && status === 409;
+
+/**
+ * Who listens again has lost the stream from before, which a sleeping machine or a proxy may have left open here: until that
+ * is noticed, many minutes later, their client would take the whole server for failed.
+ */
+function listenAnew(transport: Session["transport"], handle: () => Promise<Response>): Promise<Response> {
+  transport.closeStandaloneSSEStream();
+  return handle();
 }
 
 /**
