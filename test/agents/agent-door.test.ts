@@ -43,6 +43,22 @@ describe("who gets in", () => {
     expect((await fetch(mcp, { method: "PUT" })).status).toBe(405);
   });
 
+  test("a slash at the end of the door's address leads to the same door", async () => {
+    const slashed = `${mcp}/`;
+    const refused = await askModern(slashed, undefined, "tools/list");
+    expect(refused.status).toBe(401);
+    expect(refused.headers.get("www-authenticate")).toContain("/.well-known/oauth-protected-resource/mcp");
+    expect((await askModern(slashed, account.key, "tools/list")).status).toBe(200);
+    const client = await registerClient(gateway.url);
+    const { url, verifier } = client.begin({ resource: slashed });
+    const returned = await createPerson(gateway.url, account.key).allow(url, { spend: "yes" });
+    const { access_token: token } = await client.redeem(returned, verifier);
+    for (const address of [mcp, slashed]) {
+      expect((await askModern(address, token, "tools/list")).status).toBe(200);
+    }
+    expect((await askModern(`${mcp}//`, account.key, "tools/list")).status).toBe(404);
+  });
+
   test("a credential in the query is none", async () => {
     for (const name of ["access_token", "token", "api_key", "key"]) {
       const { status } = await askModern(`${mcp}?${name}=${account.key}`, undefined, "tools/list");

@@ -33,12 +33,14 @@ export function createMcpDoor(parts: AgentParts): McpDoor {
   const answer: AnswerVisit = async (visit) => (await agents.get()).answer(visit);
 
   const { pathname, host } = new URL(addresses.mcpUrl);
+  // Half of the world's tool servers have a slash at the end of their address, so people write one.
+  const paths = new Set([pathname, `${pathname}/`]);
   const ownHost = host !== new URL(addresses.baseUrl).host && host !== new URL(addresses.siteUrl).host;
   return {
     name: "the agent door",
     // Where the door has a host of its own, the host must fit too.
     find: ({ headers }, path) =>
-      path === pathname && (!ownHost || namesHostOf(addresses.mcpUrl, headers.get("host")))
+      paths.has(path) && (!ownHost || namesHostOf(addresses.mcpUrl, headers.get("host")))
         ? answer
         : undefined,
     // Refusals are answered behind the door, with how the limits stand. Only a failure to open it comes here.

@@ -25,10 +25,11 @@ export function completeForm(body: Uint8Array, mcpUrl: string): Uint8Array {
   return new TextEncoder().encode(form.toString());
 }
 
-/** An address without a path may end with a slash, and one on this machine may use any name of the machine. */
+/** An address may end with a slash, as the door itself takes it, and one on this machine may use any name of the machine. */
 function nameResource(given: URLSearchParams, mcpUrl: string): void {
   const [written = "", ...more] = given.getAll("resource");
   const asked = URL.parse(written);
   if (!asked || more.length > 0) return;
-  if (asked.href === new URL(renameToHost(mcpUrl, asked.host)).href) given.set("resource", mcpUrl);
+  const door = new URL(renameToHost(mcpUrl, asked.host)).href;
+  if (asked.href === door || asked.href === `${door}/`) given.set("resource", mcpUrl);
 }
