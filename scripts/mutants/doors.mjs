@@ -35,6 +35,20 @@ export const mutants = [
     tests: ["test/agents/agent-sessions.test.ts"],
   },
   {
+    name: "the strings of a batch unpack to a hundred thousand values each",
+    file: "gateway/src/doors/mcp/tools/as-meant.ts",
+    find: "  room.values -= values;\n",
+    replace: "",
+    tests: ["test/agents/agent-tools.test.ts"],
+  },
+  {
+    name: "a null hides a member that a tool does not know",
+    file: "gateway/src/doors/mcp/tools/as-meant.ts",
+    find: " || !Object.hasOwn(properties, name)",
+    replace: "",
+    tests: ["test/agents/agent-tools.test.ts"],
+  },
+  {
     name: "a page from anywhere is shown what the agent door says",
     file: "gateway/src/doors/mcp/answer-agents.ts",
     find: "return guarded ?? showToPage(request, answerPreflight(request) ?? (await answerGuarded(arrival)));",

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import addFormats from "ajv-formats";
 import Ajv2020 from "ajv/dist/2020.js";
 import { useAgentAccount } from "./agent-account.ts";
-import { askModern, openOldClient, useTool } from "./agent-client.ts";
+import { askModern, errorOf, openOldClient, useTool } from "./agent-client.ts";
 import { openTestGateway } from "../support/test-gateway.ts";
 import { snapshotOrder } from "./agent-purchases.ts";
 
@@ -67,6 +67,75 @@ describe("what agents are told", () => {
     expect((await useTool(mcp, account.key, "search", { query: "", ...aside })).isError).not.toBe(true);
     const used = await useTool(mcp, account.key, "use", { ...snapshotOrder(1), ...aside });
     expect(used.structuredContent["status"]).toBe("completed");
+  });
+
+  test("a null for what was left out, as some clients write it, is left out", async () => {
+    const found = await useTool(mcp, account.key, "search", {
+      query: "rerank",
+      category: null,
+      limit: null,
+      cursor: null,
+    });
+    expect(found.structuredContent).toMatchObject({ results: [{ operation_id: "rerank.create" }] });
+    const bare = { idempotency_key: null, approval_id: null };
+    const used = await useTool(mcp, account.key, "use", snapshotOrder(1, bare));
+    expect(used.structuredContent["status"]).toBe("completed");
+    const calls = [snapshotOrder(1, { idempotency_key: null })];
+    const batch = { calls, max_total_price_usd: null, stop_on_error: null, approval_id: null };
+    const bought = await useTool(mcp, account.key, "batch_use", batch);
+    expect(bought.structuredContent).toMatchObject({ totals: { completed: 1 } });
+    // What a tool needs, what it does not know, and what its operation is given are as they are.
+    for (const [name, given, why] of [
+      ["search", { query: null }, "arguments/query must be string"],
+      ["search", { query: "", colour: null }, "additional properties: colour"],
+      ["search", { query: "", toString: null }, "additional properties: toString"],
+      ["use", snapshotOrder(1, { arguments: { ticker: null } }), "ticker"],
+    ] as const) {
+      const refused = await useTool(mcp, account.key, name, given);
+      expect(refused.isError).toBe(true);
+      expect(refused.content[0]?.text).toContain(why);
+    }
+  });
+
+  test("an object or a list that comes as a string of JSON is taken for what it is", async () => {
+    const packed = (max: unknown, more: object = {}): object => ({
+      operation_id: "financial.metrics.snapshot",
+      arguments: JSON.stringify({ ticker: "AAPL" }),
+      max_price_usd: max,
+      ...more,
+    });
+    const key = { idempotency_key: crypto.randomUUID() };
+    const used = await useTool(mcp, account.key, "use", packed(0.05, key));
+    expect(used.structuredContent).toMatchObject({ status: "completed", max_price_usd: 0.05 });
+    const again = await useTool(mcp, account.key, "use", snapshotOrder(0.05, key));
+    expect(errorOf(again)).toMatchObject({ code: "idempotency_conflict", charged: "no" });
+    const calls = JSON.stringify([packed(0.05), packed(0.01)]);
+    const bought = await useTool(mcp, account.key, "batch_use", { calls });
+    expect(bought.structuredContent).toMatchObject({ totals: { completed: 1, refused: 1 } });
+    const include = JSON.stringify(["pricing"]);
+    const asked = { operation_id: "financial.metrics.snapshot", include };
+    const details = await useTool(mcp, account.key, "get_details", asked);
+    expect(details.structuredContent).toMatchObject({ pricing: { currency: "USD" } });
+    expect(details.structuredContent).not.toHaveProperty("input_schema");
+
+    for (const [given, why] of [
+      [packed("0.05"), "max_price_usd must be number"],
+      [packed(0.05, { arguments: "[1]" }), "arguments/arguments must be object"],
+      [
+        packed(0.05, { arguments: '{"ticker":"AAPL","ticker":"MSFT"}' }),
+        "arguments/arguments must be object",
+      ],
+      [packed(0.05, { arguments: `{"a":${"[".repeat(99)}${"]".repeat(99)}}` }), "must be object"],
+      [packed(0.05, { arguments: `{"a":[${"1,".repeat(100_000)}1]}` }), "must be object"],
+    ] as const) {
+      const refused = await useTool(mcp, account.key, "use", given);
+      expect(refused.isError).toBe(true);
+      expect(refused.content[0]?.text).toContain(why);
+    }
+    const large = `{"a":[${"1,".repeat(60_000)}1]}`;
+    const both = [packed(0.05, { arguments: large }), packed(0.05, { arguments: large })];
+    const tooMuch = await useTool(mcp, account.key, "batch_use", { calls: both });
+    expect(tooMuch.content[0]?.text).toContain("arguments/calls/1/arguments must be object");
   });
 
   test("whatever changes something says so, also what is free", async () => {

@@ -21,7 +21,7 @@ import { withProgress } from "../sessions/progress.ts";
 import { searchOperations, type SearchArguments } from "./search-tool.ts";
 import { refusedTool, toolAnswer, type ToolAnswer } from "./tool-answer.ts";
 import type { BatchArguments, UseArguments } from "./tool-shapes.ts";
-import { loadTool, toolNames, withoutAsides, type Tool, type ToolName } from "./tools.ts";
+import { loadTool, toolNames, type Tool, type ToolName } from "./tools.ts";
 import { useOperation } from "./use-tool.ts";
 import { visitOf, type ToolParts, type Visit } from "../visit.ts";
 
@@ -49,11 +49,11 @@ export function createToolServer(parts: ToolParts): McpServer {
       cacheHints: { "tools/list": listing, "server/discover": listing },
     },
   );
-  for (const [name, { whyNot, ...shown }] of tools) {
+  for (const [name, { read, whyNot, ...shown }] of tools) {
     server.registerTool(
       name,
       { ...shown, scopeChallenge: spends(name) ? challengeSpending : requireScopes("tools:read") },
-      (given, ctx) => answerAsking({ name, given: withoutAsides(given), whyNot }, ctx, server, parts),
+      (given, ctx) => answerAsking({ name, given: read(given), whyNot }, ctx, server, parts),
     );
   }
   return server;

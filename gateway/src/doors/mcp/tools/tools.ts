@@ -5,6 +5,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { Ajv } from "@modelcontextprotocol/server/validators/ajv";
 import { isJsonObject } from "../../../platform/json.ts";
+import { asMeant } from "./as-meant.ts";
 import definitions from "./tools.json";
 
 /** The five tools, as they are served. Their schemas are written by hand so that every client can read them. */
@@ -16,7 +17,9 @@ export interface Tool {
   readonly description: string;
   /** Shown to clients but not checked by the library: the tool checks with `whyNot` and says itself what is wrong. */
   readonly inputSchema: StandardSchemaWithJSON;
-  /** The first mistake in the arguments, in words. */
+  /** What somebody gave it, as it is meant for this tool. */
+  readonly read: (given: unknown) => unknown;
+  /** The first mistake in what was read, in words. */
   readonly whyNot: (given: unknown) => string | undefined;
   readonly outputSchema: StandardSchemaWithJSON;
   readonly annotations: (typeof definitions)[number]["annotations"];
@@ -34,6 +37,7 @@ export function loadTool(name: ToolName): Tool {
     description,
     annotations,
     inputSchema: unchecked(fromJsonSchema(definition.inputSchema)),
+    read: (given) => asMeant(withoutAsides(given), definition.inputSchema),
     whyNot: checking(definition.inputSchema),
     outputSchema: fromJsonSchema(definition.outputSchema),
   };
@@ -60,7 +64,7 @@ function checking(schema: JsonSchemaType): Tool["whyNot"] {
  * What is given to a tool, without what a client has its model say for the client alone: Gemini CLI offers with every tool
  * to wait for those before it, and passes that on.
  */
-export function withoutAsides(given: unknown): unknown {
+function withoutAsides(given: unknown): unknown {
   if (!isJsonObject(given) || !("wait_for_previous" in given)) return given;
   const { wait_for_previous: _, ...own } = given;
   return own;
