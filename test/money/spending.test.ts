@@ -164,7 +164,15 @@ describe("never more than a key's budget", () => {
           limit_micros_usd: 100_000,
           spent_micros_usd: 96_000,
           held_micros_usd: 0,
+          resets_at: renewsMs === undefined ? null : renewsMs / 1000,
         });
+        // When to come back is no help for a call that is dearer than the whole budget.
+        const anew = "It begins anew at 2026-12-01 00:00 UTC.";
+        expect(String(error["message"]).includes(anew)).toBe(renewsMs !== undefined);
+        const dear = await own.call(account, "/apis/v1/traffic_analytics/website/traffic-engagement");
+        const { error: dearer } = (await dear.json()) as { error: Record<string, unknown> };
+        expect([dear.status, dearer["code"]]).toEqual([402, "budget_exceeded"]);
+        expect(dearer["message"]).not.toContain("begins anew");
         const balance = (await (await own.call(account, "/v1/credits/balance")).json()) as object;
         expect(balance).toMatchObject({
           balance_micros_usd: 2_000_000 - 96_000,

@@ -135,6 +135,11 @@ function inError(status: number, codes: readonly RefusalCode[]): Record<string, 
       window: z.enum(budgetWindows).optional().describe("Of `budget_exceeded`: what the limit is for."),
       spent_micros_usd: z.int().optional().describe("Of `budget_exceeded`: what is spent of it."),
       held_micros_usd: z.int().optional().describe("Of `budget_exceeded`: what running calls hold of it."),
+      resets_at: z
+        .int()
+        .nullable()
+        .optional()
+        .describe("Of `budget_exceeded`: when it begins anew, in Unix seconds; null for a total."),
     };
   }
   if (status === 403)

@@ -7,11 +7,12 @@ import { isUnpayable, refuseUnpayable } from "./refuse-unpayable.ts";
 /** Refuses calls that their caller could not pay together, before anybody is asked to allow them. Nothing is held. */
 export async function checkPayable(caller: Credential, atMostMicros: Micros, gate: Gate): Promise<void> {
   const { accountId, keyId, budget, grant } = caller;
+  const atMs = gate.clock.wallMs();
   const result = await gate.ledger.wouldHold({
     accountId,
     keyId,
     amountMicros: atMostMicros,
-    createdAtMs: gate.clock.wallMs(),
+    createdAtMs: atMs,
     budget,
     grant: grant && dayBoundOf(grant),
     // They are not made yet. Whether a person has to allow them is looked at next, and each has its own key and task.
@@ -20,5 +21,5 @@ export async function checkPayable(caller: Credential, atMostMicros: Micros, gat
     idempotency: undefined,
     task: undefined,
   });
-  if (isUnpayable(result)) refuseUnpayable(result, { atMostMicros, named: "The calls together" });
+  if (isUnpayable(result)) refuseUnpayable(result, { atMostMicros, named: "The calls together", atMs });
 }

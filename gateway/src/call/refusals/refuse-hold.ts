@@ -32,6 +32,7 @@ export async function refuseHold(result: NotHeld, priced: PricedCall, gate: Gate
       return refuseUnpayable(result, {
         atMostMicros,
         named: "The call",
+        atMs: call.receivedAtMs,
         whatHelps: (leftMicros) => whatHelps(priced, leftMicros),
       });
   }

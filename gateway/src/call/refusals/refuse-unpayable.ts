@@ -1,6 +1,8 @@
+import { budgetWindowEndMs } from "../../keys/budget-window.ts";
 import type { BudgetUse, BudgetWindow } from "../../keys/keys.ts";
 import type { HoldResult } from "../../ledger/ledger.ts";
 import { refuseSuspended } from "../../ledger/refuse-suspended.ts";
+import { dayAndMinute } from "../../platform/clock.ts";
 import { usdFromMicros, type Micros } from "../../platform/money.ts";
 import { refuse } from "../../platform/refusals.ts";
 
@@ -23,6 +25,8 @@ const unpayable: ReadonlySet<HoldResult["kind"]> = new Set(kinds);
 export interface Bill {
   readonly atMostMicros: Micros;
   readonly named: "The call" | "The calls together";
+  /** When it was to be held. */
+  readonly atMs: number;
   /** A sentence on what a caller with this much left could do, or an empty one. */
   readonly whatHelps?: (leftMicros: Micros) => string;
 }
@@ -62,15 +66,21 @@ interface Bound {
 }
 
 function refuseByBound(
-  { atMostMicros, named, whatHelps = () => "" }: Bill,
+  { atMostMicros, named, atMs, whatHelps = () => "" }: Bill,
   { spentMicros, heldMicros }: BudgetUse,
   bound: Bound,
 ): never {
   const leftMicros = bound.limitMicros - spentMicros - heldMicros;
+  const endMs = budgetWindowEndMs(bound.window, atMs);
+  // What is more than the whole limit does not fit then either.
+  const when =
+    endMs === undefined || atMostMicros > bound.limitMicros
+      ? ""
+      : ` It begins anew at ${dayAndMinute(endMs)}.`;
   return refuse(
     "budget_exceeded",
     `${named} may cost ${usdFromMicros(atMostMicros)} USD; of ${bound.named}, ${usdFromMicros(spentMicros)} USD are ` +
-      `spent and ${usdFromMicros(heldMicros)} USD held by running calls.${whatHelps(leftMicros)}`,
+      `spent and ${usdFromMicros(heldMicros)} USD held by running calls.${when}${whatHelps(leftMicros)}`,
     {
       retryable: false,
       inError: {
@@ -78,6 +88,7 @@ function refuseByBound(
         window: bound.window,
         spent_micros_usd: Number(spentMicros),
         held_micros_usd: Number(heldMicros),
+        resets_at: endMs === undefined ? null : endMs / 1000,
       },
     },
   );

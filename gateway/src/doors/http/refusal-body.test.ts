@@ -27,7 +27,7 @@ interface Told {
 }
 
 const clock: Clock = { wallMs: () => 60_000, monotonicMs: () => 0 };
-const bill = { atMostMicros: 5n, named: "The call" } as const;
+const bill = { atMostMicros: 5n, named: "The call", atMs: 60_000 } as const;
 const running = {
   callId: "req_0",
   state: "dispatched",
@@ -72,9 +72,9 @@ const table: Readonly<Record<string, Told>> = {
         bill,
       ),
     plain:
-      '{"error":{"code":"budget_exceeded","message":"The call may cost 0.000005 USD; of this key\'s day budget of 0.000004 USD, 0.000003 USD are spent and 0 USD held by running calls.","retryable":false,"estimated_micros_usd":5,"limit_micros_usd":4,"window":"day","spent_micros_usd":3,"held_micros_usd":0},"request_id":"req_1"}',
+      '{"error":{"code":"budget_exceeded","message":"The call may cost 0.000005 USD; of this key\'s day budget of 0.000004 USD, 0.000003 USD are spent and 0 USD held by running calls.","retryable":false,"estimated_micros_usd":5,"limit_micros_usd":4,"window":"day","spent_micros_usd":3,"held_micros_usd":0,"resets_at":86400},"request_id":"req_1"}',
     further:
-      '{"retryable":false,"estimated_micros_usd":5,"limit_micros_usd":4,"window":"day","spent_micros_usd":3,"held_micros_usd":0}',
+      '{"retryable":false,"estimated_micros_usd":5,"limit_micros_usd":4,"window":"day","spent_micros_usd":3,"held_micros_usd":0,"resets_at":86400}',
     retryable: false,
     agentMayRetry: false,
   },
