@@ -177,6 +177,23 @@ test("a client is not refused for what is dropped", async () => {
   expect(response.status).toBe(201);
 });
 
+test("a client that writes null for what it does not say has not said it", async () => {
+  const unsaid = { client_name: null, grant_types: null, response_types: null, scope: null };
+  const response = await register({
+    redirect_uris: [redirectUri],
+    token_endpoint_auth_method: null,
+    ...unsaid,
+  });
+  expect(response.status).toBe(201);
+  const told = (await response.json()) as object;
+  expect(told).toMatchObject({
+    token_endpoint_auth_method: "none",
+    grant_types: ["authorization_code", "refresh_token"],
+  });
+  expect(told).not.toHaveProperty("client_name");
+  expect((await register({ redirect_uris: null })).status).toBe(400);
+});
+
 test("a name of a page is cut to what a page can show", async () => {
   const response = await register({
     redirect_uris: [redirectUri],

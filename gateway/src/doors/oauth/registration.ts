@@ -3,7 +3,7 @@
 
 import { z } from "zod";
 import { isOfAppAlone, whyNotRedirect } from "../../grants/redirect-policy.ts";
-import { parseJson } from "../../platform/json.ts";
+import { isJsonObject, parseJson } from "../../platform/json.ts";
 
 export const registrationBytesMax = 16 * 1024;
 const clientNameMax = 80;
@@ -30,7 +30,7 @@ const grantTypes = ["authorization_code", "refresh_token"];
 export function readRegistration(body: Uint8Array): Registration {
   const json = parseJson(body);
   if (!json.ok) return { ok: false, error: "invalid_client_metadata", why: json.why };
-  const parsed = said.safeParse(json.value);
+  const parsed = said.safeParse(withoutNulls(json.value));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const why = `${issue?.path.join(".") || "the registration"}: ${issue?.message ?? "is not understood"}`;
@@ -57,6 +57,12 @@ export function readRegistration(body: Uint8Array): Registration {
     },
   };
 }
+
+/** Some clients write null for all that they do not say. */
+const withoutNulls = (value: unknown): unknown =>
+  isJsonObject(value)
+    ? Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
+    : value;
 
 /** Without what could break a line or turn its direction around, and no longer than a page has room for. */
 export const plainName = (name: string): string =>
