@@ -389,6 +389,13 @@ export const mutants = [
     tests: ["gateway/src/upstreams/dialects/openai/write-request.test.ts"],
   },
   {
+    name: "a tool with a list of anything is refused by OpenAI",
+    file: "gateway/src/upstreams/dialects/openai/complete-schema.ts",
+    find: 'schema["items"] === undefined ?',
+    replace: "false ?",
+    tests: ["test/models/dialect-members.test.ts"],
+  },
+  {
     name: "a model may call functions that Gemini's caller did not allow",
     file: "gateway/src/upstreams/dialects/only-allowed.ts",
     find: "return declared.filter(({ name }) => names.has(name));",

@@ -224,10 +224,25 @@ function checkTools(body: JsonObject): Problem | undefined {
       !/^[a-zA-Z0-9_-]{1,64}$/.test(stringOf(objectOf(objectOf(tool)["function"])["name"])),
   );
   if (nameless >= 0) return invalid(`tools[${nameless}].function.name`, "a name of ^[a-zA-Z0-9_-]{1,64}$");
+  for (const [at, tool] of objectsOf(tools).entries()) {
+    const param = `tools[${at}].function.parameters`;
+    if (hasBareList(objectOf(tool["function"])["parameters"])) {
+      return { message: "Invalid schema for function: array schema missing items.", param };
+    }
+  }
   const choice = toolChoiceOf(body["tool_choice"]);
   if (typeof choice !== "object" || choice === null) return undefined;
   const isKnown = objectsOf(tools).some((tool) => objectOf(tool["function"])["name"] === choice.name);
   return isKnown ? undefined : invalid("tool_choice", "the name of a tool");
+}
+
+/** Whether a list anywhere in the schema does not say what it holds. */
+function hasBareList(schema: unknown): boolean {
+  const { type, items, properties, anyOf } = objectOf(schema);
+  if (type === "array" && items === undefined) return true;
+  return [...Object.values(objectOf(properties)), ...listOf(anyOf), items].some(
+    (inner) => isObject(inner) && hasBareList(inner),
+  );
 }
 
 /** GPT-5.4 thinks only when told to, later ones unless told "none", which Astra and GPT-6.1 Sol cannot be. */

@@ -19,6 +19,8 @@ const tool = { type: "function", function: { name: "look_up", parameters: { type
 
 const claudeTool = { name: "look_up", input_schema: { type: "object" } };
 
+const bareList = (array: string, object: string) => ({ type: object, properties: { tags: { type: array } } });
+
 const mapped = { type: "object", additionalProperties: { type: "string" } };
 
 const found = { type: "search_result", source: "s", title: "t", content: [{ type: "text", text: "Once." }] };
@@ -243,6 +245,26 @@ const sayable: readonly Sayable[] = [
     },
     said: { messages: [{}, { ...called, content: "One moment." }, ...told] },
   },
+  ...[
+    {
+      spoken: "anthropic" as const,
+      members: { tools: [{ name: "tag", input_schema: bareList("array", "object") }] },
+    },
+    {
+      spoken: "gemini" as const,
+      members: {
+        tools: [{ functionDeclarations: [{ name: "tag", parameters: bareList("ARRAY", "OBJECT") }] }],
+      },
+    },
+  ].map(({ spoken, members }) => ({
+    promise: `a tool of ${spoken}'s callers that does not say what a list holds is one to OpenAI`,
+    spoken,
+    vendor: "openai" as const,
+    members,
+    said: {
+      tools: [{ function: { parameters: { properties: { tags: { type: "array", items: {} } } } } }],
+    },
+  })),
   {
     promise: "messages of one role stay messages of their own to OpenAI where no tool is in them",
     spoken: "anthropic",

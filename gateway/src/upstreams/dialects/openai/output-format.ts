@@ -4,6 +4,7 @@ import type { JsonObject } from "../../../platform/json.ts";
 import type { OutputFormat } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { withoutUndefined } from "../without-undefined.ts";
+import { completeSchema } from "./complete-schema.ts";
 import { readFlag, readObject, readText, requireObject, requireText } from "./members.ts";
 import { strictFor } from "./strict-schema.ts";
 
@@ -45,7 +46,8 @@ export function writeOutput(output: OutputFormat): JsonObject {
     case "json":
       return { type: "json_object" };
     case "json_schema": {
-      const { name, schema, strict } = output;
+      const { name, strict } = output;
+      const schema = completeSchema(output.schema);
       const json_schema = withoutUndefined({ name, schema, strict: strictFor(schema, strict) });
       return { type: "json_schema", json_schema };
     }

@@ -6,6 +6,7 @@ import type { ChatRequest, ToolChoice, ToolDefinition } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { onlyAllowed, type AllowedTools } from "../only-allowed.ts";
 import { withoutUndefined } from "../without-undefined.ts";
+import { completeParameters } from "./complete-schema.ts";
 import {
   readFlag,
   readList,
@@ -57,22 +58,14 @@ const functionMembers: ReadonlySet<string> = new Set([
 ]);
 
 export const writeTools = (tools: readonly ToolDefinition[]): readonly JsonObject[] =>
-  tools.map(({ name, description, parameters, strict, cache }) => ({
-    type: "function",
-    function: withoutUndefined({
-      name,
-      description,
-      parameters: withProperties(parameters),
-      strict: strictFor(parameters, strict),
-    }),
-    ...writeCacheControl({ cache }),
-  }));
-
-/** OpenAI refuses an object without a list of its properties, which a tool without parameters often lacks elsewhere. */
-const withProperties = (parameters: JsonObject): JsonObject =>
-  parameters["type"] === "object" && parameters["properties"] === undefined
-    ? { ...parameters, properties: {} }
-    : parameters;
+  tools.map(({ name, description, parameters: asked, strict, cache }) => {
+    const parameters = completeParameters(asked);
+    return {
+      type: "function",
+      function: withoutUndefined({ name, description, parameters, strict: strictFor(parameters, strict) }),
+      ...writeCacheControl({ cache }),
+    };
+  });
 
 interface Choice {
   readonly toolChoice: ToolChoice | undefined;

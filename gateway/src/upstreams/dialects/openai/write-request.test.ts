@@ -159,6 +159,66 @@ test("an object without a list of its properties is given an empty one", () => {
   expect(parameters({})).toMatchObject([{ function: { parameters: {} } }]);
 });
 
+test("a list whose items nobody describes is said to hold anything, at every depth", () => {
+  const list = { type: "array", description: "Tags." };
+  const example = { type: "array" };
+  const parameters = {
+    type: "object",
+    properties: {
+      tags: list,
+      names: { type: ["array", "null"] },
+      rows: { type: "array", items: list },
+      pair: { type: "array", prefixItems: [list, { type: "string" }] },
+      either: { anyOf: [list, { type: "string" }], default: example },
+      known: { type: "array", items: { type: "string" }, examples: [example] },
+      type: { type: "string", enum: ["array"] },
+    },
+    $defs: { List: list },
+  };
+  const full = { ...list, items: {} };
+  expect(write({ tools: [{ ...tool, parameters, strict: undefined }] })["tools"]).toEqual([
+    {
+      type: "function",
+      function: {
+        name: tool.name,
+        description: tool.description,
+        parameters: {
+          type: "object",
+          properties: {
+            tags: full,
+            names: { type: ["array", "null"], items: {} },
+            rows: { type: "array", items: full },
+            pair: { type: "array", prefixItems: [full, { type: "string" }], items: {} },
+            either: { anyOf: [full, { type: "string" }], default: example },
+            known: { type: "array", items: { type: "string" }, examples: [example] },
+            type: { type: "string", enum: ["array"] },
+          },
+          $defs: { List: full },
+        },
+      },
+    },
+  ]);
+});
+
+test("a model is held strictly to no schema that leaves open what a list holds", () => {
+  const parameters = {
+    type: "object",
+    properties: { tags: { type: "array" } },
+    required: ["tags"],
+    additionalProperties: false,
+  };
+  const [written] = write({ tools: [{ ...tool, parameters, strict: true }] })["tools"] as [
+    { readonly function: JsonObject },
+  ];
+  expect(written.function).not.toHaveProperty("strict");
+  const output = { kind: "json_schema", name: "n", schema: parameters, strict: true } as const;
+  const schema = { ...parameters, properties: { tags: { type: "array", items: {} } } };
+  expect(write({ output })["response_format"]).toEqual({
+    type: "json_schema",
+    json_schema: { name: "n", schema },
+  });
+});
+
 test("without tools, a choice of none and a leave to call several are not written", () => {
   expect(write({ toolChoice: "auto", parallelToolCalls: true })).toEqual(write({}));
   expect(() => write({ toolChoice: "required" })).toThrow(Inexpressible);
