@@ -389,6 +389,13 @@ export const mutants = [
     tests: ["gateway/src/upstreams/dialects/openai/write-request.test.ts"],
   },
   {
+    name: "instructions of a developer are refused by vendors who know the system alone",
+    file: "gateway/src/upstreams/exchanges/with-system-role.ts",
+    find: "isOpenAiItself(upstream) ||",
+    replace: "true ||",
+    tests: ["gateway/src/upstreams/protocols/openai-itself.test.ts"],
+  },
+  {
     name: "a tool with a list of anything is refused by OpenAI",
     file: "gateway/src/upstreams/dialects/openai/complete-schema.ts",
     find: 'schema["items"] === undefined ?',

@@ -160,9 +160,15 @@ function checkMessage(message: JsonObject, param: string): Problem | undefined {
     : invalid(`${param}.content`, "a string or an array of parts");
 }
 
-/** DeepSeek speaks OpenAI's dialect, but knows texts only. */
+/** DeepSeek speaks OpenAI's dialect, but knows texts only, and no developers. */
 function checkPlainTexts({ model, messages }: JsonObject): Problem | undefined {
   if (!stringOf(model).startsWith("deepseek")) return undefined;
+  const told = objectsOf(messages).findIndex(({ role }) => role === "developer");
+  if (told >= 0) {
+    return {
+      message: `Failed to deserialize the JSON body into the target type: messages[${told}].role: unknown variant \`developer\``,
+    };
+  }
   const at = objectsOf(messages).findIndex(({ content }) => Array.isArray(content));
   if (at < 0) return undefined;
   const problem = `messages[${at}]: invalid type: sequence, expected a string`;

@@ -17,10 +17,12 @@ import { failedAtOnce, isFailed, responseEvents } from "./responses-events.ts";
 import { textBytes } from "./responses-output.ts";
 import { responsesStream } from "./responses-stream.ts";
 import { modelIn, readUsage } from "./responses-usage.ts";
+import { withSystemRole } from "./with-system-role.ts";
 
 export const openaiResponses: Exchange = {
   request: (dispatch) => {
-    const { service, input } = dispatch;
+    const { service, upstream } = dispatch;
+    const input = withSystemRole(dispatch.input, "input", upstream);
     const body = objectOrEmpty(input.body);
     const limited = typeof body["max_output_tokens"] === "number";
     const added = limited ? {} : { max_output_tokens: modelOf(dispatch).unaskedOutputTokensMax };

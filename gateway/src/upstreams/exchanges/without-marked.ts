@@ -22,9 +22,12 @@ export interface Places {
 }
 
 /** The call without what is foreign in its body; the same call where nothing is, or where nothing would be left. */
-export function withoutMarked(input: CallInput, rule: ForeignRule): CallInput {
+export const withoutMarked = (input: CallInput, rule: ForeignRule): CallInput =>
+  hasAnswers(input.body, rule.places) ? rewritten(input, rule) : input;
+
+/** The same also where nobody has answered yet. */
+export function rewritten(input: CallInput, rule: ForeignRule): CallInput {
   const { rawBody, body } = input;
-  if (!hasAnswers(body, rule.places)) return input;
   const bytes = Buffer.from(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength);
   if (!rule.words.some((word) => bytes.includes(word))) return input;
   const text = bytes.toString();

@@ -5,16 +5,21 @@ import { marked } from "../dialects/marks.ts";
 import { openai } from "./openai.ts";
 
 /** What leaves for a vendor at this address when a caller of this dialect sends this body. */
-function sentTo(url: string, written: string, dialect: ModelDialect = "openai"): string {
+function sentTo(
+  url: string,
+  written: string,
+  dialect: ModelDialect = "openai",
+  exchange: "chat" | "responses" = "chat",
+): string {
   const rawBody = Buffer.from(written);
   const input = { rawBody, body: JSON.parse(written) as unknown, params: {}, query: {}, rawQuery: "" };
   const dispatch = testDispatch({
     upstream: testUpstream({ url }),
-    service: { exchange: "chat", path: "", dialect },
+    service: { exchange, path: "", dialect },
     input,
     model: testModel("gpt-x"),
   });
-  const request = openai.exchanges.chat?.request(dispatch);
+  const request = openai.exchanges[exchange]?.request(dispatch);
   if (!request || "answer" in request) throw new Error("nothing is sent");
   return Buffer.from(request.body ?? "").toString();
 }
@@ -130,4 +135,41 @@ test.each(["call_PTLP8xhu3uwZk4l3nlnrrJha", "toolu_01A09q90qw90lq917835lq9", "fu
 
 test("one that Mistral's own model made keeps its id, and its conversation every byte", () => {
   expect(sentTo(mistral, conversationWith("D681PevKs"))).toBe(conversationWith("D681PevKs"));
+});
+
+const instructed = (role: string, messages: string, limit: string): string =>
+  `{"${limit}":1,"${messages}":[{"role":"${role}","content":"\\"developer\\" is who says so.","n":1.0},{"role":"user","content":"developer"}],"metadata":{"role":"developer"}}`;
+
+const others = [
+  "https://api.deepseek.com",
+  "https://api.mistral.ai/v1",
+  "https://dashscope.aliyuncs.com/compatible-mode/v1",
+  "http://127.0.0.1:8000/v1",
+];
+
+test.each(others)(
+  "what a developer says is said by the system where nobody knows developers, at %s",
+  (url) => {
+    const asked = instructed("developer", "messages", "max_tokens");
+    expect(sentTo(url, asked)).toBe(instructed("system", "messages", "max_tokens"));
+    const response = instructed("developer", "input", "max_output_tokens");
+    expect(sentTo(url, response, "openai", "responses")).toBe(
+      instructed("system", "input", "max_output_tokens"),
+    );
+  },
+);
+
+test("at OpenAI itself developers say it themselves, and who is no developer says it everywhere", () => {
+  const ways = [
+    ["messages", "max_tokens", "chat"],
+    ["input", "max_output_tokens", "responses"],
+  ] as const;
+  for (const [messages, limit, exchange] of ways) {
+    const asked = instructed("developer", messages, limit);
+    expect(sentTo("https://api.openai.com/v1", asked, "openai", exchange)).toBe(asked);
+    const plain = instructed("system", messages, limit);
+    for (const url of others) expect(sentTo(url, plain, "openai", exchange)).toBe(plain);
+  }
+  const tools = '{"max_output_tokens":1,"input":[{"type":"additional_tools","role":"developer","tools":[]}]}';
+  expect(sentTo("http://127.0.0.1:8000/v1", tools, "openai", "responses")).toBe(tools);
 });

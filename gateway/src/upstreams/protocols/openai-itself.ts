@@ -5,12 +5,13 @@ import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/jso
 import { markStart } from "../dialects/marks.ts";
 import { isThought, textOf } from "../dialects/openai/answer-members.ts";
 import { withMistralCallIds } from "../exchanges/mistral-call-ids.ts";
+import { withSystemRole } from "../exchanges/with-system-role.ts";
 import { withoutMarked, type ForeignRule } from "../exchanges/without-marked.ts";
 
 /** The call with the caller's own body as this upstream takes it. */
 export function ownInput(input: CallInput, upstream: Pick<Upstream, "url">): CallInput {
   const foreign = foreignTo(upstream);
-  const own = withoutMarked(input, foreign);
+  const own = withoutMarked(withSystemRole(input, "messages", upstream), foreign);
   return foreign === foreignToMistral ? withMistralCallIds(own) : own;
 }
 
