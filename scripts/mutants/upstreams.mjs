@@ -389,6 +389,27 @@ export const mutants = [
     tests: ["gateway/src/upstreams/dialects/openai/write-request.test.ts"],
   },
   {
+    name: "a tool whose name another vendor takes ends the call",
+    file: "gateway/src/upstreams/exchanges/chat-exchange.ts",
+    find: "withTakenNames({ ...read, outputTokensMax }, to)",
+    replace: "{ ...read, outputTokensMax }",
+    tests: ["test/models/tool-names.test.ts"],
+  },
+  {
+    name: "a caller hears the name of a tool that only the vendor knows",
+    file: "gateway/src/upstreams/exchanges/tool-names.ts",
+    find: "names.get(said.name) ?? said.name",
+    replace: "said.name",
+    tests: ["test/models/tool-names.test.ts"],
+  },
+  {
+    name: "two tools with long names become one",
+    file: "gateway/src/upstreams/exchanges/tool-names.ts",
+    find: "_${digest.slice(0, digestPart)}",
+    replace: "",
+    tests: ["test/models/tool-names.test.ts"],
+  },
+  {
     name: "instructions of a developer are refused by vendors who know the system alone",
     file: "gateway/src/upstreams/exchanges/with-system-role.ts",
     find: "isOpenAiItself(upstream) ||",

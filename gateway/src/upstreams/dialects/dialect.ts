@@ -31,6 +31,8 @@ export interface WriteContext {
  */
 export interface Dialect {
   readonly name: ModelDialect;
+  /** The names of tools that all vendors who speak it take. */
+  readonly takenToolNames: RegExp;
   readonly readRequest: (
     body: JsonObject,
     asked: { readonly model: string; readonly stream: boolean },

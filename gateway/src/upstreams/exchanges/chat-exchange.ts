@@ -14,6 +14,7 @@ import type { NativeChat } from "./native-chat.ts";
 import type { Exchange, VendorRequest } from "../protocol.ts";
 import { saidInEvents } from "../streams/said-in-events.ts";
 import { asShownTo } from "./shown-thoughts.ts";
+import { callersNames, withCallersName, withTakenNames } from "./tool-names.ts";
 
 const nothingKept: readonly string[] = [];
 
@@ -58,7 +59,9 @@ export function chatExchange(native: NativeChat): Exchange {
       }
       const answer = own.readAnswer(json);
       const tokens = readTokens(json, native, answer);
-      const shown = asShownTo(callers, answer, dispatch);
+      const names = callersNames(dispatch.input.body, own);
+      const parts = answer.parts.map((part) => withCallersName(part, names));
+      const shown = asShownTo(callers, { ...answer, parts }, dispatch);
       return { tokens, json: callers.writeAnswer(shown, contextOf(dispatch)) };
     },
     answerIn: (status, json, dispatch) =>
@@ -92,7 +95,7 @@ function translate(from: Dialect, to: Dialect, native: NativeChat, dispatch: Dis
   // A caller who speaks to another vendor's model asks for what theirs can write; more than it can, none does.
   const { unaskedOutputTokensMax: usual, outputTokensMax: most = Number.POSITIVE_INFINITY } = model;
   const outputTokensMax = Math.min(read.outputTokensMax ?? usual, most);
-  const request = writeFor(from, () => to.writeRequest({ ...read, outputTokensMax }));
+  const request = writeFor(from, () => to.writeRequest(withTakenNames({ ...read, outputTokensMax }, to)));
   return native.completeBody(request, dispatch);
 }
 

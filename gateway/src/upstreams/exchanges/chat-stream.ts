@@ -12,6 +12,7 @@ import type { NativeChat } from "./native-chat.ts";
 import type { OperatorWords } from "../protocol.ts";
 import { withheldRefusal } from "../answers/refusal-subject.ts";
 import { eventsShownTo } from "./shown-thoughts.ts";
+import { callersNames, withCallersName } from "./tool-names.ts";
 import { sseText, type SseFrame } from "../streams/sse.ts";
 
 /** Between whom, and how both speak. */
@@ -61,13 +62,14 @@ export function chatStream(
   }
   const writer = callers.createEventWriter(context);
   const shown = eventsShownTo(callers, dispatch);
+  const names = callersNames(dispatch.input.body, native.dialect);
   return {
     ...common,
     alike: false,
     write: (_frame, events) =>
       figuresFirst(events)
         .flatMap(shown)
-        .flatMap((event) => writer.write(event))
+        .flatMap((event) => writer.write(withCallersName(event, names)))
         .map(form.say)
         .join(""),
     end: (ending) =>

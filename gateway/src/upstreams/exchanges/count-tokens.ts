@@ -11,6 +11,7 @@ import { dialects } from "../dialects/dialects.ts";
 import type { Exchange } from "../protocol.ts";
 import { guessTokens } from "../../prices/guess-tokens.ts";
 import { readCount } from "../../prices/read-count.ts";
+import { withTakenNames } from "./tool-names.ts";
 
 /** What is particular about a vendor that counts. */
 interface Counter {
@@ -27,7 +28,7 @@ interface Counter {
 
 export function countTokens({ dialect, path, headers, nativeBody, write, countIn }: Counter): Exchange {
   const written = (request: ChatRequest, callers: Dialect): JsonObject =>
-    writeFor(callers, () => write(request));
+    writeFor(callers, () => write(withTakenNames(request, dialect)));
 
   return {
     request: (dispatch) => {

@@ -12,6 +12,7 @@ import { writeRequest } from "./write-request.ts";
 
 export const anthropicDialect: Dialect = {
   name: "anthropic",
+  takenToolNames: /^[a-zA-Z0-9_-]{1,128}$/,
   readRequest,
   asksForThoughts,
   writeRequest,

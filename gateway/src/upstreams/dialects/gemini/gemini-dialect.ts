@@ -11,6 +11,8 @@ import { writeRequest } from "./write-request.ts";
 /** Gemini's generateContent. The model and whether it streams stand in the path, not in the body. */
 export const geminiDialect: Dialect = {
   name: "gemini",
+  // Google itself has taken 128 letters for some time, and not everywhere.
+  takenToolNames: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/,
   readRequest,
   asksForThoughts,
   writeRequest,

@@ -11,6 +11,7 @@ import { readUsage } from "./usage.ts";
 
 export const openaiDialect: Dialect = {
   name: "openai",
+  takenToolNames: /^[a-zA-Z0-9_-]{1,64}$/,
   readRequest,
   // They stand beside the answer, in a member that nobody takes for it.
   asksForThoughts: () => true,

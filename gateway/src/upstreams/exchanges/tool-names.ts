@@ -1,0 +1,66 @@
+// Every vendor refuses the names of some tools that another takes: OpenAI those of more than 64 letters, as agents make them of
+// MCP servers' names, OpenAI and Anthropic those with dots, Google those that begin with a digit. One such tool would end the
+// whole call. The vendor is told a name that it takes, and the caller hears its own again.
+
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
+import type { ChatEvent, ChatPart, ChatRequest } from "../dialects/chat.ts";
+import type { Dialect } from "../dialects/dialect.ts";
+
+/** The request with names that the vendors of this dialect take, in earlier calls and their results, too. */
+export function withTakenNames(request: ChatRequest, { takenToolNames }: Dialect): ChatRequest {
+  const { tools, toolChoice, messages } = request;
+  const taken = (name: string): string => takenName(name, takenToolNames);
+  return {
+    ...request,
+    tools: tools.map((tool) => ({ ...tool, name: taken(tool.name) })),
+    toolChoice: typeof toolChoice === "object" ? { name: taken(toolChoice.name) } : toolChoice,
+    messages: messages.map((message) => ({
+      ...message,
+      parts: message.parts.map((part) => withTakenName(part, taken)),
+    })),
+  };
+}
+
+function withTakenName(part: ChatPart, taken: (name: string) => string): ChatPart {
+  if (part.kind === "tool_call") return { ...part, name: taken(part.name) };
+  if (part.kind === "tool_result" && part.name !== undefined) return { ...part, name: taken(part.name) };
+  return part;
+}
+
+/** One name always becomes the same, so that a conversation stays what it was, also to a vendor's cache. */
+function takenName(name: string, pattern: RegExp): string {
+  if (pattern.test(name)) return name;
+  const plain = name.replaceAll(/[^a-zA-Z0-9_-]/g, "_").replace(/^(?=[^a-zA-Z_])/, "_");
+  const digest = new Bun.CryptoHasher("sha256").update(name).digest("hex");
+  return `${plain.slice(0, namePartMax)}_${digest.slice(0, digestPart)}`;
+}
+
+/** Together, with what joins them, the 64 letters that everybody takes. */
+const namePartMax = 51;
+const digestPart = 12;
+
+/** What the caller's own tools are called, by the name that the vendor was told; without those that it was told as they are. */
+export type CallersNames = ReadonlyMap<string, string>;
+
+export function callersNames(body: unknown, { takenToolNames }: Dialect): CallersNames {
+  const declared = oneOrMore(objectOrEmpty(body)["tools"]).flatMap(namesIn);
+  const odd = declared.filter((name) => !takenToolNames.test(name));
+  return new Map(odd.map((name) => [takenName(name, takenToolNames), name]));
+}
+
+/** As the callers of each dialect write them. */
+function namesIn(tool: JsonObject): readonly string[] {
+  const functions = oneOrMore(tool["functionDeclarations"] ?? tool["function_declarations"]);
+  const named = [tool, objectOrEmpty(tool["function"]), ...functions].map(({ name }) => name);
+  return named.filter((name) => typeof name === "string");
+}
+
+/** In Google's dialect one object is a list of one. */
+const oneOrMore = (value: unknown): readonly JsonObject[] =>
+  (Array.isArray(value) ? (value as unknown[]) : [value]).filter(isJsonObject);
+
+/** A part or an event of an answer with the name that its caller knows. */
+export function withCallersName<Said extends ChatPart | ChatEvent>(said: Said, names: CallersNames): Said {
+  if (said.kind !== "tool_call" || names.size === 0) return said;
+  return { ...said, name: names.get(said.name) ?? said.name };
+}
