@@ -389,6 +389,13 @@ export const mutants = [
     tests: ["gateway/src/upstreams/dialects/openai/write-request.test.ts"],
   },
   {
+    name: "no other vendor finds a prompt of Claude Code's in its cache",
+    file: "gateway/src/upstreams/dialects/anthropic/read-messages.ts",
+    find: 'withoutLabel(readInstructions(body["system"], "system"))',
+    replace: 'readInstructions(body["system"], "system")',
+    tests: ["test/models/dialect-members.test.ts"],
+  },
+  {
     name: "a tool whose name another vendor takes ends the call",
     file: "gateway/src/upstreams/exchanges/chat-exchange.ts",
     find: "withTakenNames({ ...read, outputTokensMax }, to)",

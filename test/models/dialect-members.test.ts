@@ -265,6 +265,21 @@ const sayable: readonly Sayable[] = [
       tools: [{ function: { parameters: { properties: { tags: { type: "array", items: {} } } } } }],
     },
   })),
+  ...(["openai", "gemini"] as const).map((vendor) => ({
+    promise: `a prompt of Claude Code's begins for ${vendor} with what is the same in every request`,
+    spoken: "anthropic" as const,
+    vendor,
+    members: {
+      system: [
+        { type: "text", text: "x-anthropic-billing-header: cc_version=2.1.177.01c; cch=36ee5;" },
+        { type: "text", text: "You are helpful.", cache_control: { type: "ephemeral" } },
+      ],
+    },
+    said:
+      vendor === "openai"
+        ? { messages: [{ role: "system", content: "You are helpful." }, {}] }
+        : { systemInstruction: { parts: [{ text: "You are helpful." }] } },
+  })),
   {
     promise: "messages of one role stay messages of their own to OpenAI where no tool is in them",
     spoken: "anthropic",

@@ -44,6 +44,19 @@ test("instructions within the conversation stand before it, after the system pro
   expect(refusedField(() => readAll([image]))).toBe("messages.0.content.0");
 });
 
+test("what Claude Code tells Anthropic's books before its instructions is told to nobody else", () => {
+  const label = "x-anthropic-billing-header: cc_version=2.1.177.01c; cc_entrypoint=cli; cch=36ee5;";
+  const block = (said: string): JsonObject => ({ type: "text", text: said });
+  const systemOf = (system: unknown): unknown =>
+    anthropicDialect.readRequest({ system, messages: [] }, asked).system;
+  const you = [text("You are helpful.")];
+  expect(systemOf([block(label), block("You are helpful.")])).toEqual(you);
+  expect(systemOf(`${label}\nYou are helpful.`)).toEqual(you);
+  expect(systemOf(label)).toEqual([]);
+  expect(systemOf([block("You are helpful."), block(label)])).toEqual([...you, text(label)]);
+  expect(readUser(block(label))).toEqual([text(label)]);
+});
+
 test("images are read and written by their bytes and by their address", () => {
   const blocks = [
     { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } },

@@ -19,7 +19,7 @@ import { readToolInput } from "../tool-input.ts";
 
 /** Instructions from the middle of the conversation move to its beginning, the only place others have for them. */
 export function readConversation(body: JsonObject): Pick<ChatRequest, "system" | "messages"> {
-  const system = readInstructions(body["system"], "system");
+  const system = withoutLabel(readInstructions(body["system"], "system"));
   const messages: ChatMessage[] = [];
   for (const [at, item] of optionalList(body["messages"], "messages").entries()) {
     const field = `messages.${at}`;
@@ -30,6 +30,16 @@ export function readConversation(body: JsonObject): Pick<ChatRequest, "system" |
     } else throw new Inexpressible(`${field}.role`, 'must be "user", "assistant" or "system"');
   }
   return { system, messages: markedAtEnd(messages, readCacheControl(body["cache_control"])) };
+}
+
+/**
+ * Claude Code begins its instructions with a line for Anthropic's books that is another one in every request. To another
+ * vendor it would say nothing, and keep it from finding anything of the prompt in its cache.
+ */
+function withoutLabel([first, ...rest]: readonly TextPart[]): TextPart[] {
+  if (first === undefined) return [];
+  const text = first.text.replace(/^x-anthropic-billing-header:.*\n?/, "");
+  return text === "" ? rest : [{ ...first, text }, ...rest];
 }
 
 /** A mark on the whole request stands for one on its last part. */
