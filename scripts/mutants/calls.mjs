@@ -180,6 +180,13 @@ export const mutants = [
     tests: ["test/upstreams/routing.test.ts"],
   },
   {
+    name: "a model that the first upstream does not have is nowhere",
+    file: "gateway/src/upstreams/answers/read-outcome.ts",
+    find: "status === 404 && dispatch.model !== undefined",
+    replace: "false",
+    tests: ["test/upstreams/missing-models.test.ts"],
+  },
+  {
     name: "one caller's failing calls shut the upstreams for all others",
     file: "gateway/src/call/steps/take-turn.ts",
     find: 'taken.kind === "taken" || !candidates.endSparing() ? taken',

@@ -41,7 +41,14 @@ interface First {
   readonly outcome: string;
   readonly status?: number;
   /** Whether the second upstream is asked; if not, what the caller gets. */
-  readonly next: "asked" | { readonly status: number; readonly outcome: "unknown" | "failed" };
+  readonly next: "asked" | NotAsked;
+  /** The same for a call that names a model, where it is not the same. */
+  readonly nextOfModels?: "asked";
+}
+
+interface NotAsked {
+  readonly status: number;
+  readonly outcome: "unknown" | "failed";
 }
 
 const ourKeys = '{"error":{"message":"who is sk-key-000000 or fd-key-000000?"}}';
@@ -75,7 +82,16 @@ const firsts: readonly First[] = [
     status: 503,
     next: "asked",
   },
-  ...[400, 404, 422, 501, 504].map((status): First => ({
+  // It has no such model, or is another server than it should be. Of data it is an answer: there is no such thing.
+  {
+    what: "answers 404",
+    script: error(404),
+    outcome: "answered",
+    status: 404,
+    next: { status: 404, outcome: "failed" },
+    nextOfModels: "asked",
+  },
+  ...[400, 422, 501, 504].map((status): First => ({
     what: `answers ${status}`,
     script: error(status),
     outcome: "answered",
@@ -138,12 +154,13 @@ describe("the second upstream is asked only if the first did nothing, or failed 
       const body = await response.text();
       expect(body).not.toContain("-key-000000");
 
-      const asked = first.next === "asked";
+      const next = (shape.doubles() === model ? first.nextOfModels : undefined) ?? first.next;
+      const asked = next === "asked";
       expect([a.requests.length - before[0], b.requests.length - before[1]]).toEqual([
         first.script ? 1 : 0,
         asked ? 1 : 0,
       ]);
-      expect(response.status).toBe(first.next === "asked" ? 200 : first.next.status);
+      expect(response.status).toBe(next === "asked" ? 200 : next.status);
       if (asked && shape.served === "streaming") expect(body).toContain("[DONE]");
 
       const charged = asked ? shape.chargeMicros : 0;
@@ -154,7 +171,7 @@ describe("the second upstream is asked only if the first did nothing, or failed 
       ];
       expect(receipt).toMatchObject({
         status: asked ? "settled" : "released",
-        outcome: first.next === "asked" ? "succeeded" : first.next.outcome,
+        outcome: next === "asked" ? "succeeded" : next.outcome,
         charged_micros_usd: charged,
         attempts: tries,
       });

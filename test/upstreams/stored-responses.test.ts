@@ -53,7 +53,7 @@ describe("what one upstream does not keep", () => {
   test("is told apart from whatever else is wrong with the call, which is asked of nobody else", async () => {
     const account = await gateway.openAccount({ creditUsd: "20" });
     const before = model.b.requests.length;
-    for (const answer of [refusal(400, "invalid_value"), refusal(404, "model_not_found", "No such model.")]) {
+    for (const answer of [refusal(400, "invalid_value"), refusal(422, null)]) {
       model.a.answerNext(answer);
       const response = await gateway.post(account, "/v1/responses", asked);
       expect([response.status, await response.text()]).toEqual([answer.status, answer.body]);

@@ -20,8 +20,8 @@ export type Exchanged =
       /** How long the vendor asks to be left alone. */
       readonly retryAfterSeconds: number | undefined;
       readonly hiddenFailure?: HiddenFailure | undefined;
-      /** It only refuses because what the call goes on with is not kept here; another upstream may have it. */
-      readonly keptElsewhere?: true | undefined;
+      /** It only refuses because it does not have this; another upstream may. */
+      readonly lacks?: Lacked | undefined;
     }
   | {
       readonly kind: "streaming";
@@ -39,6 +39,9 @@ export type Exchanged =
  * has this status. It may still be passed on as it came, but its upstream did not work.
  */
 export type HiddenFailure = "malformed" | number;
+
+/** What a call needs of an upstream besides its work: a model under the name that it has there, or what a vendor keeps for later calls. */
+export type Lacked = "model" | "what the call goes on with";
 
 type Answered = Extract<Exchanged, { kind: "answered" }>;
 

@@ -22,18 +22,18 @@ export function mayRepeat(
 }
 
 /**
- * Certainly: not a byte was sent, the upstream refused the operator's key or account, or it does not have what the call
- * goes on with.
+ * Certainly: not a byte was sent, the upstream refused the operator's key or account, or it does not have the
+ * model, or what the call goes on with.
  */
 export const didNothing = (exchanged: Exchanged): boolean =>
-  neverSent(exchanged) || exchanged.kind === "key_rejected" || isKeptElsewhere(exchanged);
+  neverSent(exchanged) || exchanged.kind === "key_rejected" || isLacking(exchanged);
 
 /** Then nobody can be asked any more. */
 const isStopping = (exchanged: Exchanged): boolean =>
   exchanged.kind === "no_answer" && exchanged.reason === "gateway_stopped";
 
-const isKeptElsewhere = (exchanged: Exchanged): boolean =>
-  exchanged.kind === "answered" && exchanged.keptElsewhere === true;
+const isLacking = (exchanged: Exchanged): boolean =>
+  exchanged.kind === "answered" && exchanged.lacks !== undefined;
 
 /**
  * The vendor's own errors, told instead of any output. A 504 is not among them: the work may still go on. A 429 is met

@@ -75,7 +75,7 @@ export async function forward(
     }
     if (neverSent(exchanged)) await returnQuota(turn, gate);
     attempts.push(noteAttempt(upstream, exchanged, startedAtMs, gate));
-    if (price.model && isNotFound(exchanged))
+    if (price.model && lacksModel(exchanged))
       gate.modelNews.noteNotFound(upstream.name, nameAt(price.model, upstream.name));
     told = moreTelling(told, { upstream, exchanged, pass });
     if (!didNothing(exchanged)) failures++;
@@ -98,8 +98,8 @@ export async function forward(
 }
 
 /** To callers it looks like their own mistake, so that only the operator can know better. */
-const isNotFound = (exchanged: Exchanged): boolean =>
-  exchanged.kind === "answered" && exchanged.status === 404 && exchanged.keptElsewhere !== true;
+const lacksModel = (exchanged: Exchanged): boolean =>
+  exchanged.kind === "answered" && exchanged.lacks === "model";
 
 function attemptedOf(
   { upstream, exchanged, pass }: EndedAttempt,

@@ -1,4 +1,9 @@
-import { type Exchanged, type HiddenFailure, isSuccessStatus } from "../../operation/exchanged.ts";
+import {
+  type Exchanged,
+  type HiddenFailure,
+  isSuccessStatus,
+  type Lacked,
+} from "../../operation/exchanged.ts";
 import type { Dispatch } from "../../operation/forwarder.ts";
 import type { ActingFor } from "../../operation/upstream.ts";
 import { exactTextOf, jsonIn, roughTextOf } from "./answer-text.ts";
@@ -65,9 +70,15 @@ export function readOutcome(outcome: HttpOutcome, sent: Sent): Exchanged {
     keptIds: reading?.keptIds,
     retryAfterSeconds,
     hiddenFailure: translates ? undefined : hiddenFailure,
-    keptElsewhere: (!succeeded && exchange.isKeptElsewhere?.(status, json)) || undefined,
+    lacks: succeeded ? undefined : lackedBy(status, json, sent.speech),
   };
   return asTold(asItCame, reading, callers, sent.speech);
+}
+
+/** Whoever answers 404 to a call for a model has no such model, or nothing at all where it was asked. */
+function lackedBy(status: number, json: unknown, { exchange, dispatch }: Understanding): Lacked | undefined {
+  if (exchange.isKeptElsewhere?.(status, json) === true) return "what the call goes on with";
+  return status === 404 && dispatch.model !== undefined ? "model" : undefined;
 }
 
 /** A failure that was told with the status of a success. */
