@@ -65,8 +65,15 @@ export const mutants = [
   {
     name: "who wants no thinking, and says so in Qwen's word, pays for it",
     file: "gateway/src/upstreams/dialects/openai/effort.ts",
-    find: 'body["enable_thinking"] === false ? "off" : undefined',
-    replace: "undefined",
+    find: 'body["enable_thinking"] === false ? "off" : readThinking',
+    replace: "readThinking",
+    tests: ["test/models/thinking.test.ts"],
+  },
+  {
+    name: "who wants no thinking, and says so in Anthropic's word, pays for it",
+    file: "gateway/src/upstreams/dialects/openai/effort.ts",
+    find: 'case "disabled":\n      return "off";',
+    replace: 'case "disabled":\n      return undefined;',
     tests: ["test/models/thinking.test.ts"],
   },
   {

@@ -124,21 +124,29 @@ describe("a caller who wants no thinking", () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   });
 
-  test("may say so in Qwen's word, which other vendors are told in theirs", async () => {
+  test("may say so in the words of Qwen and Anthropic, which other vendors are told in theirs", async () => {
     for (const [model, vendor] of [
       ["claude-opus-5", claude],
       ["gemini-3.6-flash", gemini],
     ] as const) {
       const sent = [];
-      for (const wish of [{ enable_thinking: false }, { reasoning_effort: "none" }, {}]) {
+      const anthropics = { thinking: { type: "disabled" } };
+      for (const wish of [{ enable_thinking: false }, anthropics, { reasoning_effort: "none" }, {}]) {
         const body = { model, ...completion, ...wish };
         expect((await gateway.post(account, "/v1/chat/completions", body)).status).toBe(200);
         sent.push(sentTo(vendor));
       }
-      const [byQwensWord, byOpenAis, unsaid] = sent;
-      expect(byQwensWord).toEqual(byOpenAis);
+      const [byQwensWord, byAnthropics, byOpenAis, unsaid] = sent;
+      expect([byQwensWord, byAnthropics]).toEqual([byOpenAis, byOpenAis]);
       expect(byQwensWord).not.toEqual(unsaid);
     }
+  });
+
+  test("and one who wants some may say in Anthropic's word how much", async () => {
+    const thinking = { type: "enabled", budget_tokens: 2_000 };
+    const body = { model: "claude-opus-5", ...completion, thinking };
+    expect((await gateway.post(account, "/v1/chat/completions", body)).status).toBe(200);
+    expect(sentTo(claude)["output_config"]).toEqual({ effort: "low" });
   });
 
   test("up front is answered by models that know nothing between", async () => {

@@ -1,17 +1,17 @@
-// How much the model is to think. This dialect knows efforts, and no budget of thinking tokens.
+// How much the model is to think. OpenAI knows efforts, and no budget of thinking tokens; others who speak its dialect do.
 
 import type { ChatRequest, Reasoning } from "../chat.ts";
 import type { JsonObject } from "../../../platform/json.ts";
 import { Inexpressible } from "../dialect.ts";
 import { forcesCall } from "../forces-call.ts";
-import { readText } from "./members.ts";
+import { readNumber, readObject, readText, refuseOthers } from "./members.ts";
 
 export function readReasoning(body: JsonObject): Reasoning | undefined {
   const effort = readText(body["reasoning_effort"], "reasoning_effort");
   switch (effort) {
     case undefined:
       // Qwen's word for it, which says more than nothing where a model thinks unasked.
-      return body["enable_thinking"] === false ? "off" : undefined;
+      return body["enable_thinking"] === false ? "off" : readThinking(body["thinking"]);
     case "none":
       return "off";
     case "minimal":
@@ -28,6 +28,32 @@ export function readReasoning(body: JsonObject): Reasoning | undefined {
       );
   }
 }
+
+/** The word of Anthropic, by which Claude is asked with OpenAI's clients, too, and of DeepSeek, Zhipu and Moonshot. */
+function readThinking(member: unknown): Reasoning | undefined {
+  const thinking = readObject(member, "thinking");
+  if (thinking === undefined) return undefined;
+  refuseOthers(thinking, thinkingMembers, "thinking");
+  switch (thinking["type"]) {
+    case "disabled":
+      return "off";
+    case "enabled": {
+      const budgetTokens = readNumber(thinking["budget_tokens"], "thinking.budget_tokens");
+      if (budgetTokens !== undefined) return { budgetTokens };
+      throw new Inexpressible(
+        "thinking.budget_tokens",
+        "is missing; a reasoning_effort may stand in its place",
+      );
+    }
+    default:
+      throw new Inexpressible(
+        "thinking.type",
+        "must be enabled or disabled; or say it by a reasoning_effort",
+      );
+  }
+}
+
+const thinkingMembers: ReadonlySet<string> = new Set(["type", "budget_tokens"]);
 
 type Thinker = Pick<ChatRequest, "model" | "reasoning" | "tools" | "toolChoice">;
 

@@ -235,6 +235,20 @@ test("who does not want thinking may say so in Qwen's word, unless an effort is 
   expect(refused({ enable_thinking: true })).toBe("enable_thinking");
 });
 
+test("thinking may be asked for, or not, in Anthropic's word, unless an effort is", () => {
+  const thinking = (type: string, more?: object): JsonObject => ({ thinking: { type, ...more } });
+  expect(read(thinking("disabled"))).toEqual(read({ reasoning_effort: "none" }));
+  expect(read(thinking("enabled", { budget_tokens: 2_000 })).reasoning).toEqual({ budgetTokens: 2_000 });
+  const effort = { reasoning_effort: "low" };
+  expect(read({ ...thinking("enabled"), ...effort })).toEqual(read(effort));
+  expect(read({ thinking: null })).toEqual(read({}));
+  expect(refused(thinking("enabled"))).toBe("thinking.budget_tokens");
+  expect(refused(thinking("enabled", { budget_tokens: "2000" }))).toBe("thinking.budget_tokens");
+  expect(refused(thinking("adaptive"))).toBe("thinking.type");
+  expect(refused(thinking("disabled", { display: "omitted" }))).toBe("thinking.display");
+  expect(refused({ thinking: true })).toBe("thinking");
+});
+
 const asksNothing: readonly JsonObject[] = [
   { n: 1 },
   { n: null, logprobs: false, top_logprobs: 0, logit_bias: {}, audio: null, prediction: null },

@@ -37,7 +37,7 @@ export function readRequest(
   };
 }
 
-/** `top_k` is not OpenAI's, but compatible servers know it under this name. */
+/** `top_k` and `thinking` are not OpenAI's, but compatible servers know them under these names. */
 const understood = [
   "model",
   "messages",
@@ -57,6 +57,7 @@ const understood = [
   "frequency_penalty",
   "presence_penalty",
   "reasoning_effort",
+  "thinking",
   "safety_identifier",
 ];
 
