@@ -198,6 +198,18 @@ describe("where a key may stand", () => {
     }
   });
 
+  test("and whoever sends a key there is told so, and how else to send it", async () => {
+    const told = async (target: string): Promise<string> => (await get(target)).text();
+    const unread = "A key in the query is not read, because addresses are kept in logs.";
+    const asBearer = "Send it as: Authorization: Bearer <key>";
+    const models = await told(`/v1beta/models?pageSize=5&key=${account.key}`);
+    expect(models).toContain(`${unread} ${asBearer}, or as: x-goog-api-key: <key>"`);
+    expect(await told(`${balancePath}?api_key=${account.key}`)).toContain(`${unread} ${asBearer}"`);
+    for (const target of [`${balancePath}?key=`, `${balancePath}?monkey=x`, balancePath]) {
+      expect(await told(target)).toContain(`No API key was sent. ${asBearer}"`);
+    }
+  });
+
   test("an OAuth-shaped token and a key of another installation are not valid here", async () => {
     for (const token of [`tgo_${"a".repeat(36)}`, unknownKey(), "sk-proj-abc", "tgk_", "sandbox"]) {
       flat(401, "invalid_api_key")(await read(get(balancePath, { authorization: `Bearer ${token}` })));

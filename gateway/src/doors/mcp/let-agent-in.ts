@@ -46,10 +46,15 @@ const limitedBytesMax = 64 * 1024;
  * message that nobody could handle is answered here.
  */
 export async function letAgentIn(
-  { visit: { request, visitor }, known, receivedAtMs, mcpUrl }: Arrival,
+  { visit: { request, target, visitor }, known, receivedAtMs, mcpUrl }: Arrival,
   { gate, offer, bodies }: Parts,
 ): Promise<LetIn | Response> {
-  const presented = presentedKey(request.headers, { path: new URL(mcpUrl).pathname, offer: offer() });
+  const { rawQuery } = target;
+  const presented = presentedKey(request.headers, {
+    path: new URL(mcpUrl).pathname,
+    rawQuery,
+    offer: offer(),
+  });
   const caller = await checkCredential({ presented, receivedAtMs, address: () => visitor.address() }, gate);
   known.caller = caller;
   const limited = await caughtRefusal(() => countRequest({ known, offer: offer() }, caller, gate));

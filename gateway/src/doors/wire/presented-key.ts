@@ -6,7 +6,7 @@ const bearer = /^bearer +(\S+)$/i;
 /** The key as the caller sent it: a bearer, or the header its dialect's official client uses. Never the query. */
 export function presentedKey(
   headers: HttpHeaders,
-  { path, offer }: Pick<Call, "path" | "offer">,
+  { path, rawQuery, offer }: Pick<Call, "path" | "rawQuery" | "offer">,
 ): PresentedKey {
   const authorization = headers.get("authorization");
   if (authorization !== null && authorization !== "") {
@@ -20,7 +20,16 @@ export function presentedKey(
   }
   const { keyHeader: name } = offer.conventionsOf(path);
   const value = name === undefined ? null : headers.get(name);
-  return value === null || value === "" ? noKey(headers, offer) : { kind: "key", value };
+  if (value !== null && value !== "") return { kind: "key", value };
+  return keyInQuery.test(rawQuery) ? { kind: "none", why: unreadInQuery(name) } : noKey(headers, offer);
+}
+
+/** As Google's older clients send it, and some for data. Whoever is told that none was sent looks for the mistake in the key. */
+const keyInQuery = /(?:^|&)(?:key|api_key|access_token)=[^&]/;
+
+function unreadInQuery(keyHeader: string | undefined): string {
+  const orSo = keyHeader === undefined ? "" : `, or as: ${keyHeader}: <key>`;
+  return `A key in the query is not read, because addresses are kept in logs. Send it as: Authorization: Bearer <key>${orSo}`;
 }
 
 /** A client of another dialect does send its key; whoever looks for the mistake in the key is told where it is. */
