@@ -383,7 +383,8 @@ test("the settings that the quick start names for apps are those by which their 
   const settings = Object.fromEntries(
     [...page.matchAll(/\b([A-Z_]+)="([^"]*)"/g)].map(([, name = "", value = ""]) => [name, value]),
   );
-  const { key } = await gateway.openAccount();
+  const account = await gateway.openAccount();
+  const { key } = account;
   const environment = { ...process.env, ...settings, TOLLGATE_KEY: key };
   for (const [name, value] of Object.entries(settings))
     if (value === "$TOLLGATE_KEY") Object.assign(environment, { [name]: key });
@@ -410,6 +411,11 @@ test("the settings that the quick start names for apps are those by which their 
     const output = (await new Response(ran.stdout).text()) + (await new Response(ran.stderr).text());
     expect([client, output]).toEqual([client, expect.stringMatching(/hello/i)] as string[]);
   }
+  // Claude Code's helpers ask for a model of their own.
+  const helper = settings["ANTHROPIC_DEFAULT_HAIKU_MODEL"];
+  const messages = [{ role: "user", content: "Say hello." }];
+  const helped = await gateway.post(account, "/v1/messages", { model: helper, max_tokens: 20, messages });
+  expect([helper, helped.status]).toEqual([helper, 200]);
   for (const app of [
     "Claude Code",
     "Gemini CLI",

@@ -16,9 +16,10 @@ export function appSnippets({ offer, addresses: { baseUrl } }: Material): Client
 
 const anthropicApps = (baseUrl: string, model: string): Block[] => [
   code(
-    "Claude Code, with any model",
+    "Claude Code, with any model; the second line is for its helpers, which ask for a Haiku of Anthropic’s otherwise",
     "sh",
     `export ANTHROPIC_BASE_URL="${baseUrl}" ANTHROPIC_AUTH_TOKEN="$TOLLGATE_KEY"
+export ANTHROPIC_DEFAULT_HAIKU_MODEL="${model}"
 claude --model ${model}`,
   ),
 ];
