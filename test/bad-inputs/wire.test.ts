@@ -157,6 +157,28 @@ describe("what the wire can do", () => {
     await expectClosedWith([400], { "HTTP/2 without asking": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" });
   });
 
+  test("a WebSocket is refused where a POST is served, in the status by which Codex knows to send one", async () => {
+    const upgrade = [
+      "Connection: Upgrade",
+      "Upgrade: WebSocket",
+      "Sec-WebSocket-Version: 13",
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    ];
+    const ask = (path: string, key?: typeof account, lines = upgrade) =>
+      sendForOne(gateway.port, rawRequest({ line: `GET ${path} HTTP/1.1`, key, lines }));
+    const refused = await ask("/v1/responses", account);
+    expect([refused.status, refused.headers["x-should-retry"]]).toEqual([426, "false"]);
+    expect(JSON.parse(refused.body)).toMatchObject({ error: { code: "websocket_unsupported", param: null } });
+    // Behind nginx, what is about its own connection does not come.
+    expect((await ask("/v1/responses", account, upgrade.slice(2))).status).toBe(426);
+    expect((await ask("/v1/responses")).status).toBe(401);
+    // Where nothing else is served either, and where a GET is, it is a request as any other.
+    expect((await ask("/v1/realtime", account)).status).toBe(404);
+    expect((await ask("/v1/credits/balance", account)).status).toBe(200);
+    // Without one, what is only posted is not there, as ever.
+    expect((await ask("/v1/responses", account, [])).status).toBe(404);
+  });
+
   test("heads that are too large are refused", async () => {
     const line = `GET ${snapshotPath} HTTP/1.1`;
     await expectClosedWith([431], {

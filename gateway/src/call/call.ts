@@ -28,6 +28,8 @@ export interface Call {
   readonly idempotencyKey: string | undefined;
   /** What the header about asynchronous calls says. */
   readonly asyncMode: string | undefined;
+  /** Set by doors that requests come to: this one asks to go on in another protocol. */
+  readonly wantsWebSocket?: boolean;
   /** Set by doors for programs: a person who links an account first sees on a page of ours whom it is linked for. */
   readonly confirmsLinks?: true;
   /**

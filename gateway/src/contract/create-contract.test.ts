@@ -224,9 +224,10 @@ test("every operation of the catalogue says what it answers and what its path pa
 
 test("every refusal there is belongs to some operation", () => {
   const declared = new Set(catalogue.operations.flatMap(refusalsOf));
-  // Made where there is no operation: by the HTTP parser, for methods that nothing has, by the site, to agents.
+  // Made where there is no operation: by the HTTP parser, for methods and protocols that nothing has, by the site, to agents.
   const elsewhere: readonly RefusalCode[] = [
     "headers_too_large",
+    "websocket_unsupported",
     "method_not_allowed",
     "unknown_operation",
     "contract_hash_mismatch",

@@ -30,6 +30,7 @@ const meanings: Readonly<Record<RefusalStatus, string>> = {
   409: "The idempotency key is taken.",
   413: "The body is too large.",
   415: "The body's content type or encoding is not supported.",
+  426: "Another protocol is asked for than is spoken here.",
   429: "A limit is reached; wait as long as Retry-After says.",
   431: "The headers are too large.",
   500: "A fault of the gateway itself.",

@@ -44,6 +44,7 @@ export const refusals = {
   traffic_analytics_outcome_unknown: nested(409),
   payload_too_large: flat(413),
   unsupported_media_type: flat(415),
+  websocket_unsupported: flat(426),
   headers_too_large: flat(431),
   rate_limit_exceeded: nested(429),
   upstream_rate_limit: nested(429),

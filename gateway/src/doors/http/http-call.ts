@@ -82,6 +82,11 @@ export class HttpCall implements Call, BodyKeeper {
     return this.#header(this.offer.headers.asyncMode);
   }
 
+  /** Told by the key of the handshake: `Upgrade` is about one connection, and proxies such as nginx keep it to themselves. */
+  get wantsWebSocket(): boolean {
+    return this.#header("sec-websocket-key") !== undefined;
+  }
+
   /** Whether a page from another place made it; browsers say so with every such request. */
   get crossesOrigins(): boolean {
     return this.#header("origin") !== undefined;
