@@ -424,6 +424,13 @@ export const mutants = [
     tests: ["test/models/tool-names.test.ts"],
   },
   {
+    name: "a name of megabytes is said again with every call of an answer",
+    file: "gateway/src/upstreams/exchanges/tool-names.ts",
+    find: "name.length <= nameCharactersMax",
+    replace: "true",
+    tests: ["test/models/tool-names.test.ts"],
+  },
+  {
     name: "instructions of a developer are refused by vendors who know the system alone",
     file: "gateway/src/upstreams/exchanges/with-system-role.ts",
     find: "isOpenAiItself(upstream) ||",

@@ -63,6 +63,35 @@ describe("a tool whose name the vendor refuses is told it under another, and the
   });
 });
 
+test.each(foreign.map((way) => [nameOf(way), way] as const))(
+  "a name longer than twice what any vendor takes is refused, for it would be said with every call and result: %s",
+  async (_, way) => {
+    const account = await gateway.openAccount();
+    const answerTo = async (talk: Partial<Talk>): Promise<readonly [status: number, text: string]> => {
+      const response = await ask(account, way, { turns: [{ user: "Look." }], ...talk });
+      return [response.status, await response.text()];
+    };
+    vendors.script.reply = { text: "Yes." };
+    const longest = `files.${"x".repeat(250)}`;
+    const [status] = await answerTo({ tools: [longest] });
+    expect(status).toBe(200);
+    expect(lastAsked(way).tools[0]).toHaveLength(64);
+
+    const { asked } = vendors.doubles[way.vendor];
+    const before = asked.length;
+    const longer = call(`${longest}x`);
+    for (const talk of [
+      { tools: [longer.name] },
+      { turns: [{ user: "Look." }, { calls: [longer] }, { results: [{ ...longer, result: "Sunny." }] }] },
+    ]) {
+      const [refused, why] = await answerTo(talk);
+      expect(refused).toBe(400);
+      expect(why).toContain("the name of a tool may have at most 256 characters");
+    }
+    expect(asked).toHaveLength(before);
+  },
+);
+
 test("tokens are counted of such tools, too", async () => {
   const account = await gateway.openAccount();
   const contents = [{ role: "user", parts: [{ text: "Look." }] }];

@@ -4,21 +4,34 @@
 
 import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import type { ChatEvent, ChatPart, ChatRequest } from "../dialects/chat.ts";
-import type { Dialect } from "../dialects/dialect.ts";
+import { Inexpressible, type Dialect } from "../dialects/dialect.ts";
 
 /** The request with names that the vendors of this dialect take, in earlier calls and their results, too. */
 export function withTakenNames(request: ChatRequest, { takenToolNames }: Dialect): ChatRequest {
   const { tools, toolChoice, messages } = request;
-  const taken = (name: string): string => takenName(name, takenToolNames);
+  const takenIn = (field: string) => (name: string) => takenName(checkName(name, field), takenToolNames);
+  const inMessages = takenIn("messages");
   return {
     ...request,
-    tools: tools.map((tool) => ({ ...tool, name: taken(tool.name) })),
-    toolChoice: typeof toolChoice === "object" ? { name: taken(toolChoice.name) } : toolChoice,
+    tools: tools.map((tool) => ({ ...tool, name: takenIn("tools")(tool.name) })),
+    toolChoice:
+      typeof toolChoice === "object" ? { name: takenIn("tool_choice")(toolChoice.name) } : toolChoice,
     messages: messages.map((message) => ({
       ...message,
-      parts: message.parts.map((part) => withTakenName(part, taken)),
+      parts: message.parts.map((part) => withTakenName(part, inMessages)),
     })),
   };
+}
+
+/**
+ * Twice what any vendor takes. A name is said again with every call of an answer, and to Google with every result of a call:
+ * were it of any length, an answer or a request would be as long as all of these times that.
+ */
+const nameCharactersMax = 256;
+
+function checkName(name: string, field: string): string {
+  if (name.length <= nameCharactersMax) return name;
+  throw new Inexpressible(field, `the name of a tool may have at most ${nameCharactersMax} characters`);
 }
 
 function withTakenName(part: ChatPart, taken: (name: string) => string): ChatPart {
