@@ -186,6 +186,10 @@ test("an address of a vendor's that is a host alone is told to the operator, wit
     ]);
     expect(await notesOf(protocol, likely)).toEqual([]);
   }
+  // The doctor prints what it notes, and is often shown to others.
+  expect(await notesOf("openai", "https://gate:hush@api.example.com:8443")).toEqual([
+    "upstreams.a.url: has no path, under which most vendors answer calls 404; is it https://api.example.com:8443/v1?",
+  ]);
   for (const url of ["http://127.0.0.1:8080", "http://llama:8080", "https://api.deepseek.com"])
     expect(await notesOf("openai", url)).toEqual([]);
   expect(await notesOf("perplexity", "https://api.perplexity.ai")).toEqual([]);

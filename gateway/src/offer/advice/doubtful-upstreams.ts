@@ -39,14 +39,14 @@ function inTheClear({ url, secrets, headers, link }: UpstreamConfig): [setting: 
 }
 
 /**
- * What was probably meant by an address that is a host alone, as official clients want it written. One's own servers differ
- * in what they take, and DeepSeek takes it.
+ * What was probably meant by an address that is a host alone, as official clients want it written, without a password that
+ * may stand in it. One's own servers differ in what they take, and DeepSeek takes it.
  */
 function withoutPath({ protocol, url }: UpstreamConfig): string[] {
   const path = usualPaths[protocol];
-  const { hostname = "", pathname } = URL.parse(url) ?? {};
+  const { origin = "", hostname = "", pathname } = URL.parse(url) ?? {};
   if (path === undefined || pathname !== "/" || !isPublic(hostname)) return [];
-  return hostname === "api.deepseek.com" ? [] : [url + path];
+  return hostname === "api.deepseek.com" ? [] : [origin + path];
 }
 
 const usualPaths: Partial<Record<UpstreamConfig["protocol"], string>> = {
