@@ -25,6 +25,6 @@ test("an address that has already what is appended to it is refused: calls would
     "v1beta/models/gemini-x:generateContent",
   ])
     expect([call, isTaken(`https://a.test/${call}`)]).toEqual([call, false]);
-  for (const base of ["", "v1", "openai/deployments/gpt-x", "api/rerank-service", "v1/models"])
+  for (const base of ["", "v1", "openai/deployments/gpt-x", "api/rerank-service", "rerank", "v1/models"])
     expect([base, isTaken(`https://a.test/${base}`)]).toEqual([base, true]);
 });

@@ -15,9 +15,12 @@ const pollQpsUsual = 10;
 /** A call keeps its place among those at once for three hours, and a stream may last two of them once it has begun. */
 const timeoutMsMax = 60 * 60_000;
 
-/** As vendors' own examples write a whole address. Under it everything would be answered 404. */
+/**
+ * As vendors' own examples write a whole address. Under it everything would be answered 404. Without a version before it, a
+ * last word such as "rerank" may be the path of one's own proxy.
+ */
 const endsInCall =
-  /\/(?:(?:chat\/)?completions|responses|embeddings|images\/generations|messages|rerank|models\/[^/]+:\w+)\/*$/;
+  /\/(?:chat\/completions|models\/[^/]+:\w+|v\d\w*\/(?:completions|responses|embeddings|images\/generations|messages|rerank))\/*$/;
 
 export const upstream = z
   .strictObject({
