@@ -389,6 +389,27 @@ export const mutants = [
     tests: ["test/models/dialect-members.test.ts"],
   },
   {
+    name: "an instruction of an agent's changes the prompt from its beginning, and OpenAI's cache is never read",
+    file: "gateway/src/upstreams/protocols/openai.ts",
+    find: "takesInstructionsAnywhere: ({ upstream }) => isOpenAiItself(upstream),",
+    replace: "takesInstructionsAnywhere: () => false,",
+    tests: ["test/models/added-instructions.test.ts"],
+  },
+  {
+    name: "an instruction between a call and its result ends the call at OpenAI",
+    file: "gateway/src/upstreams/dialects/added-instructions.ts",
+    find: "if (!isWithinCalls[at]) placed.push(...waiting.splice(0));",
+    replace: "placed.push(...waiting.splice(0));",
+    tests: ["test/models/added-instructions.test.ts"],
+  },
+  {
+    name: "a Claude that knows no instructions among its messages is told them there",
+    file: "gateway/src/upstreams/dialects/anthropic/write-messages.ts",
+    find: "{ major: 4, minor: 8 } : { major: 5, minor: 5 }",
+    replace: "{ major: 4, minor: 8 } : { major: 5, minor: 0 }",
+    tests: ["test/models/added-instructions.test.ts"],
+  },
+  {
     name: "OpenAI is to be strict about a schema with words beside a reference",
     file: "gateway/src/upstreams/dialects/openai/strict-schema.ts",
     find: 'if (schema["$ref"] !== undefined) return words.length === 1;',

@@ -170,6 +170,20 @@ const anthropic: Readonly<Record<string, Hostile>> = {
         },
       ),
   },
+  "many instructions between a call and its result": {
+    count: 4000,
+    body: (model, count) =>
+      conversation(
+        model,
+        [
+          user("a"),
+          { role: "assistant", content: [{ type: "tool_use", id: "t", name: "f", input: {} }] },
+          ...repeat(count, () => ({ role: "system", content: "a" })),
+          user([{ type: "tool_result", tool_use_id: "t", content: "a" }]),
+        ],
+        { max_tokens: 10 },
+      ),
+  },
   "instructions of many blocks": {
     count: 8000,
     body: (model, count) =>

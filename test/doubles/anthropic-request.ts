@@ -18,16 +18,21 @@ export function checkMessages(
   if (path) return `${path.join(".")}: Extra inputs are not permitted`;
   if (typeof body["model"] !== "string") return "model: Field required";
   const problem =
-    (counting ? undefined : (checkNumbers(body) ?? checkUser(body))) ?? checkTurns(body["messages"]);
+    (counting ? undefined : (checkNumbers(body) ?? checkUser(body))) ??
+    checkAddedInstructions(body) ??
+    checkTurns(body["messages"]);
   return problem ?? checkThinking(body) ?? checkTools(body) ?? checkSystem(body["system"]);
 }
 
 export function readMessages(body: JsonObject): Asked {
   const { effort, format } = objectOf(body["output_config"]);
+  const messages = objectsOf(body["messages"]);
   return {
     model: stringOf(body["model"]),
-    system: textsOf(body["system"]).join("\n"),
-    turns: turnsOf(objectsOf(body["messages"]).map(draftOf)),
+    system: [body["system"], ...messages.filter(isSystem).map(({ content }) => content)]
+      .flatMap(textsOf)
+      .join("\n"),
+    turns: turnsOf(messages.filter((message) => !isSystem(message)).map(draftOf)),
     tools: objectsOf(body["tools"]).map(({ name }) => stringOf(name)),
     toolChoice: toolChoiceOf(objectOf(body["tool_choice"])),
     maxOutputTokens: numberOrNull(body["max_tokens"]),
@@ -154,10 +159,7 @@ function checkTurns(messages: unknown): string | undefined {
   if (messages.length === 0) return "messages: at least one message is required";
   for (const [index, message] of messages.entries()) {
     const { role, content } = objectOf(message);
-    if (role === "system") {
-      return `messages: Unexpected role "system". The Messages API accepts a top-level \`system\` parameter, not "system" as an input message role.`;
-    }
-    if (role !== "user" && role !== "assistant")
+    if (role !== "user" && role !== "assistant" && role !== "system")
       return `messages.${index}.role: Input should be 'user' or 'assistant'`;
     if (typeof content === "string" && content !== "") continue;
     const isLast = index === messages.length - 1;
@@ -171,15 +173,38 @@ function checkTurns(messages: unknown): string | undefined {
       if (problem) return `messages.${index}.content.${at}${problem}`;
     }
   }
-  const mismatch = toolMismatch(turnsOf(objectsOf(messages).map(draftOf)));
+  const said = objectsOf(messages).filter((message) => !isSystem(message));
+  const mismatch = toolMismatch(turnsOf(said.map(draftOf)));
   if (!mismatch) return undefined;
   return mismatch.kind === "unanswered"
     ? `messages: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${mismatch.id}.`
     : `messages: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${mismatch.id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`;
 }
 
+const isSystem = ({ role }: JsonObject): boolean => role === "system";
+
+const takesSystem = /(opus-(4-8|5)|(fable|mythos)-5|(sonnet|haiku)-5-5)/;
+
+/** Where models since Opus 4.8 take instructions among the messages. */
+function checkAddedInstructions({ model, messages }: JsonObject): string | undefined {
+  const turns = objectsOf(messages);
+  if (!turns.some(isSystem)) return undefined;
+  if (turns[0]?.["role"] === "system")
+    return "messages.0: use the top-level 'system' parameter for the initial system prompt";
+  if (!takesSystem.test(stringOf(model))) return "role 'system' is not supported on this model";
+  for (const [at, { role }] of turns.entries()) {
+    if (role !== "system") continue;
+    if (turns[at - 1]?.["role"] !== "user")
+      return `messages.${at}: role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result`;
+    if ((turns[at + 1]?.["role"] ?? "assistant") !== "assistant")
+      return `messages.${at}: role 'system' must precede an 'assistant' message or end the array`;
+  }
+  return undefined;
+}
+
 function checkBlock(block: JsonObject, role: string): string | undefined {
   const type = stringOf(block["type"]);
+  if (role === "system" && type !== "text") return ": only `text` blocks can be in `system` messages";
   const { source, input, id, name, tool_use_id: answers } = block;
   if (!Object.hasOwn(blockShapes, type)) {
     return `: Input tag '${type}' found using 'type' does not match any of the expected tags`;

@@ -180,9 +180,9 @@ describe("anthropic", () => {
       invalid("messages.0.content.0.cache: Extra inputs are not permitted"),
     );
     await refused(
-      post(url, { ...ask, messages: [{ role: "system", content: "a" }] }, auth),
+      post(url, { ...ask, messages: [hi, { role: "system", content: "a" }] }, auth),
       400,
-      invalid('role "system"'),
+      invalid("role 'system' is not supported on this model"),
     );
     await refused(
       post(url, { ...ask, messages: [{ role: "user", content: "" }] }, auth),

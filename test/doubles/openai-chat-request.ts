@@ -9,6 +9,7 @@ import { checkMistralOrder } from "./mistral-order.ts";
 import { invalid, missing, unknownParameter } from "./openai-refusal.ts";
 import type { Problem } from "./openai-refusal.ts";
 import { checkToolOrder } from "./openai-tool-order.ts";
+import { checkQwenTemplate } from "./qwen-template.ts";
 import { isObject, isPositiveInteger } from "./vendor-checks.ts";
 import type { JsonObject } from "./vendor-checks.ts";
 
@@ -24,6 +25,7 @@ export function checkChat(body: JsonObject): Problem | undefined {
   return (
     checkMessages(body["messages"]) ??
     checkMistralOrder(body) ??
+    checkQwenTemplate(body) ??
     checkPlainTexts(body) ??
     checkNumbers(body) ??
     checkUser(body["user"]) ??

@@ -431,7 +431,7 @@ const sayable: readonly Sayable[] = [
     said: { metadata: { user_id: sha256(user) } },
   })),
   {
-    promise: "instructions within Anthropic's messages are instructions to OpenAI",
+    promise: "instructions within Anthropic's messages come first for who may know them there alone",
     spoken: "anthropic",
     vendor: "openai",
     members: {

@@ -8,7 +8,7 @@ export interface ChatRequest {
   readonly model: string;
   /** Instructions that stand before the conversation. */
   readonly system: readonly TextPart[];
-  readonly messages: readonly ChatMessage[];
+  readonly messages: readonly (ChatMessage | AddedInstructions)[];
   readonly tools: readonly ToolDefinition[];
   readonly toolChoice: ToolChoice | undefined;
   /** False when the model may call one tool at a time only. */
@@ -31,6 +31,16 @@ export interface ChatRequest {
 export interface ChatMessage {
   readonly role: "user" | "assistant";
   readonly parts: readonly ChatPart[];
+}
+
+/**
+ * Instructions that came later than the conversation began. They keep their place, for moved to its beginning they would
+ * change the prompt from there on, and no vendor would find any of it in its cache. Who has no place for them gets them
+ * there nevertheless (`instructionsFirst`).
+ */
+export interface AddedInstructions {
+  readonly role: "system";
+  readonly parts: readonly TextPart[];
 }
 
 export type ChatPart = TextPart | ImagePart | FilePart | ToolCallPart | ToolResultPart | ReasoningPart;

@@ -22,6 +22,12 @@ export interface WriteContext {
   readonly onlyStated?: true;
 }
 
+/** What a writer of requests needs to know of the vendor that the name of the model does not say. */
+export interface Hearer {
+  /** Whether instructions may stand behind the first word of the conversation. */
+  readonly takesInstructionsAnywhere: boolean;
+}
+
 /**
  * How one dialect is read and written. Everything is pure; nothing here speaks to anybody.
  *
@@ -39,7 +45,7 @@ export interface Dialect {
   ) => ChatRequest;
   /** Whether the caller asked to be shown what the model thinks, where that stands among the parts of the answer. */
   readonly asksForThoughts: (body: JsonObject) => boolean;
-  readonly writeRequest: (request: ChatRequest) => JsonObject;
+  readonly writeRequest: (request: ChatRequest, hearer?: Hearer) => JsonObject;
   readonly readAnswer: (json: unknown) => ChatAnswer;
   /** The usage report of an answer alone, for whoever only has to pay for it. */
   readonly readUsage: (reported: unknown) => ChatUsage | undefined;

@@ -4,6 +4,7 @@ import { chatFailureIn, failureIn, isWithoutAnswer } from "./chat-failure.ts";
 import { chatStream } from "./chat-stream.ts";
 import { readTokens } from "./chat-tokens.ts";
 import { keptIdOf } from "./kept-ids.ts";
+import { isSaid } from "../dialects/added-instructions.ts";
 import { writeFor } from "../dialects/callers-names.ts";
 import { Inexpressible, type Dialect, type WriteContext } from "../dialects/dialect.ts";
 import { dialects } from "../dialects/dialects.ts";
@@ -89,13 +90,16 @@ function translate(from: Dialect, to: Dialect, native: NativeChat, dispatch: Dis
   const written = withExactArguments(dispatch.input.body, Buffer.from(dispatch.input.rawBody).toString());
   const body = objectOrEmpty(written);
   const read = from.readRequest(body, asked);
-  if (from.name === "anthropic" && read.messages.at(-1)?.role === "assistant") {
+  if (from.name === "anthropic" && read.messages.findLast(isSaid)?.role === "assistant") {
     throw new Inexpressible("messages", "only a model of Anthropic's goes on with what the assistant began");
   }
   // A caller who speaks to another vendor's model asks for what theirs can write; more than it can, none does.
   const { unaskedOutputTokensMax: usual, outputTokensMax: most = Number.POSITIVE_INFINITY } = model;
   const outputTokensMax = Math.min(read.outputTokensMax ?? usual, most);
-  const request = writeFor(from, () => to.writeRequest(withTakenNames({ ...read, outputTokensMax }, to)));
+  const hearer = { takesInstructionsAnywhere: native.takesInstructionsAnywhere?.(dispatch) ?? false };
+  const request = writeFor(from, () =>
+    to.writeRequest(withTakenNames({ ...read, outputTokensMax }, to), hearer),
+  );
   return native.completeBody(request, dispatch);
 }
 

@@ -16,6 +16,8 @@ export interface NativeChat {
   readonly completeBody: (body: JsonObject, dispatch: Dispatch) => JsonObject;
   /** What the caller sees of a frame of its own dialect; undefined passes it as it came. */
   readonly showFrame?: (frame: SseFrame, context: WriteContext) => string | undefined;
+  /** Whether this vendor certainly takes instructions behind the first word of a conversation, whatever the model. */
+  readonly takesInstructionsAnywhere?: (dispatch: Dispatch) => boolean;
   /** Whether the vendor keeps what this call says under the id of its answer, for later calls to go on with. */
   readonly keepsAnswer?: (dispatch: Dispatch) => boolean;
   /** Whether an error only says that what the call goes on with is not kept at this vendor, or not for this key. */

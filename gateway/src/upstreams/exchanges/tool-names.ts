@@ -3,6 +3,7 @@
 // whole call. The vendor is told a name that it takes, and the caller hears its own again.
 
 import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
+import { isSaid } from "../dialects/added-instructions.ts";
 import type { ChatEvent, ChatPart, ChatRequest } from "../dialects/chat.ts";
 import { Inexpressible, type Dialect } from "../dialects/dialect.ts";
 
@@ -16,10 +17,11 @@ export function withTakenNames(request: ChatRequest, { takenToolNames }: Dialect
     tools: tools.map((tool) => ({ ...tool, name: takenIn("tools")(tool.name) })),
     toolChoice:
       typeof toolChoice === "object" ? { name: takenIn("tool_choice")(toolChoice.name) } : toolChoice,
-    messages: messages.map((message) => ({
-      ...message,
-      parts: message.parts.map((part) => withTakenName(part, inMessages)),
-    })),
+    messages: messages.map((message) =>
+      isSaid(message)
+        ? { ...message, parts: message.parts.map((part) => withTakenName(part, inMessages)) }
+        : message,
+    ),
   };
 }
 

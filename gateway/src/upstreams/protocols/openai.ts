@@ -1,5 +1,5 @@
 import type { Dispatch } from "../../operation/forwarder.ts";
-import { isMistral } from "../../operation/vendor-addresses.ts";
+import { isMistral, isOpenAiItself } from "../../operation/vendor-addresses.ts";
 import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { asksForUsage, chatExchange } from "../exchanges/chat-exchange.ts";
 import { openaiDialect } from "../dialects/openai/openai-dialect.ts";
@@ -32,6 +32,7 @@ const native: NativeChat = {
     ...(mayBeAsked(dispatch) ? {} : { stream_options: undefined }),
     ...(isMistral(dispatch.upstream) ? { user: undefined, seed: undefined, random_seed: body["seed"] } : {}),
   }),
+  takesInstructionsAnywhere: ({ upstream }) => isOpenAiItself(upstream),
   showFrame: (frame, { includeUsage }) => (includeUsage ? undefined : withoutUsage(frame)),
   answerIn: (status, json) =>
     status === 400 && spentInThought.test(readErrorMessage(json)) ? nothingSaid : undefined,

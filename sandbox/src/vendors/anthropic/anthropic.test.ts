@@ -395,7 +395,24 @@ describe("anthropic stream", () => {
   });
 });
 
+test("instructions that are added behind a user's turn are read as the model knows them, and change no answer", async () => {
+  const { ask } = createTestSandbox();
+  const model = "claude-opus-5";
+  const tokensOf = async (more: object[]): Promise<number> => {
+    const body = { ...base, model, messages: [...messages, ...more] };
+    const { status, json } = await ask("POST", path, { body });
+    expect(status).toBe(200);
+    expect(String(at(json, "content", 0, "text"))).toContain("cactus");
+    return Number(at(json, "usage", "input_tokens"));
+  };
+  const added = { role: "system", content: [{ type: "text", text: "Be brief." }] };
+  expect(await tokensOf([added])).toBeGreaterThan(await tokensOf([]));
+});
+
 describe("anthropic errors", () => {
+  const newer = { ...base, model: "claude-opus-5" };
+  const added = { role: "system", content: "Be brief." };
+  const begun = { role: "assistant", content: "They" };
   const image = { type: "image", source: { type: "base64", media_type: "image/png" } };
   const result = { type: "tool_result", tool_use_id: "t", content: "" };
   const use = { type: "tool_use", id: "t", name: "n", input: {} };
@@ -406,7 +423,12 @@ describe("anthropic errors", () => {
     [{ model: "a", messages }, "max_tokens: Field required"],
     [{ ...base, max_tokens: -1 }, "max_tokens"],
     [{ ...base, messages: [] }, "messages"],
-    [{ ...base, messages: [{ role: "system", content: "" }] }, "messages.0.role"],
+    [{ ...base, messages: [{ role: "tool", content: "" }] }, "messages.0.role"],
+    [{ ...base, messages: [added, ...messages] }, "messages.0"],
+    [{ ...base, messages: [...messages, added] }, "not supported on this model"],
+    [{ ...newer, messages: [...messages, begun, added] }, "must follow a 'user' message"],
+    [{ ...newer, messages: [...messages, added, ...messages] }, "must precede an 'assistant' message"],
+    [{ ...newer, messages: [...messages, { ...added, content: [image] }] }, "messages.1.content"],
     [{ ...base, messages: [{ role: "user" }] }, "messages.0.content"],
     [{ ...base, messages: [{ role: "user", content: [image] }] }, "messages.0.content.0"],
     [{ ...base, messages: [{ role: "user", content: [result] }] }, "tool_use_id"],

@@ -6,13 +6,19 @@ import { isListOf, isText, objectOr, objectsIn } from "../checks.ts";
 import { refused, type Refused } from "./errors.ts";
 import { signatureOf } from "./signature.ts";
 
-export function readMessages(messages: readonly unknown[]): Turn[] | Refused {
+export function readMessages(messages: readonly unknown[], model: string): Turn[] | Refused {
   const turns: Turn[] = [];
   let called: ReadonlySet<string> = new Set();
 
   for (const [n, message] of messages.entries()) {
     if (!isObject(message)) return refused(`messages.${n}: Input should be an object`);
     const { role, content } = message;
+    if (role === "system") {
+      const added = readInstructions(messages, n, model);
+      if ("refused" in added) return added;
+      turns.push(added);
+      continue;
+    }
     if (role !== "user" && role !== "assistant")
       return refused(`messages.${n}.role: Input should be 'user' or 'assistant'`);
     const blocks = blocksIn(content);
@@ -36,6 +42,26 @@ export function readMessages(messages: readonly unknown[]): Turn[] | Refused {
   }
   return turns;
 }
+
+/** Instructions that were added behind a turn of the user's, where the model knows them there. */
+function readInstructions(messages: readonly unknown[], n: number, model: string): Turn | Refused {
+  const roleAt = (at: number): unknown => objectOr(messages[at])["role"];
+  if (n === 0)
+    return refused("messages.0: use the top-level 'system' parameter for the initial system prompt");
+  if (!takesInstructions.test(model)) return refused("role 'system' is not supported on this model");
+  if (roleAt(n - 1) !== "user") return refused(`messages.${n}: role 'system' must follow a 'user' message`);
+  if (n + 1 < messages.length && roleAt(n + 1) !== "assistant")
+    return refused(
+      `messages.${n}: role 'system' must precede an 'assistant' message or end the array; the directive-only form (content: [] with output_config) is accepted at any position`,
+    );
+  const { content } = objectOr(messages[n]);
+  const blocks = blocksIn(content);
+  if (blocks === undefined || !blocks.every(isTextBlock))
+    return refused(`messages.${n}.content: Input should be a valid list of text blocks`);
+  return { role: "system", blocks: blocks.map(readBlock), calls: [] };
+}
+
+const takesInstructions = /opus-(4-8|5)|(fable|mythos)-5|(sonnet|haiku)-5-5/;
 
 /** Undefined when it is neither a text nor a list of blocks. */
 export function blocksIn(content: unknown): readonly JsonObject[] | undefined {

@@ -69,7 +69,7 @@ export function readMessageRequest(
   if (thinkingTokensMax > 0 && (toolChoice === "required" || Array.isArray(toolChoice)))
     return refused("Thinking may not be enabled when tool_choice forces tool use.");
 
-  const turns = readMessages(messages);
+  const turns = readMessages(messages, model);
   if ("refused" in turns) return turns;
   const systemTurns: Turn[] =
     systemBlocks.length === 0 ? [] : [{ role: "system", blocks: systemBlocks.map(readBlock), calls: [] }];

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../../platform/json.ts";
+import { isSaid } from "../added-instructions.ts";
 import { readCacheControl } from "../cache-control.ts";
 import { checkCallId } from "../call-id.ts";
 import type {
   Cacheable,
-  ChatMessage,
   ChatPart,
   ChatRequest,
   FilePart,
@@ -17,15 +17,18 @@ import { optionalList, optionalString, requiredObject, requiredString } from "./
 import { CarriedSignature } from "./signed-thoughts.ts";
 import { readToolInput } from "../tool-input.ts";
 
-/** Instructions from the middle of the conversation move to its beginning, the only place others have for them. */
+/** Instructions before the first word are the system prompt; later ones keep their place. */
 export function readConversation(body: JsonObject): Pick<ChatRequest, "system" | "messages"> {
   const system = withoutLabel(readInstructions(body["system"], "system"));
-  const messages: ChatMessage[] = [];
+  const messages: ChatRequest["messages"][number][] = [];
   for (const [at, item] of optionalList(body["messages"], "messages").entries()) {
     const field = `messages.${at}`;
     const { role, content } = requiredObject(item, field);
-    if (role === "system") system.push(...readInstructions(content, `${field}.content`));
-    else if (role === "user" || role === "assistant") {
+    if (role === "system") {
+      const parts = readInstructions(content, `${field}.content`);
+      if (messages.length === 0) system.push(...parts);
+      else if (parts.length > 0) messages.push({ role, parts });
+    } else if (role === "user" || role === "assistant") {
       messages.push({ role, parts: readContent(content, `${field}.content`) });
     } else throw new Inexpressible(`${field}.role`, 'must be "user", "assistant" or "system"');
   }
@@ -42,11 +45,12 @@ function withoutLabel([first, ...rest]: readonly TextPart[]): TextPart[] {
   return text === "" ? rest : [{ ...first, text }, ...rest];
 }
 
-/** A mark on the whole request stands for one on its last part. */
-function markedAtEnd(messages: readonly ChatMessage[], cache: Cacheable["cache"]): readonly ChatMessage[] {
-  const last = messages.at(-1);
-  if (cache === undefined || last === undefined) return messages;
-  return [...messages.slice(0, -1), { ...last, parts: withLast(last.parts, (part) => marked(part, cache)) }];
+/** A mark on the whole request stands for one on the last part of what was said, wherever instructions go. */
+function markedAtEnd(messages: ChatRequest["messages"], cache: Cacheable["cache"]): ChatRequest["messages"] {
+  const at = messages.findLastIndex(isSaid);
+  const last = messages[at];
+  if (cache === undefined || last === undefined || !isSaid(last)) return messages;
+  return messages.with(at, { ...last, parts: withLast(last.parts, (part) => marked(part, cache)) });
 }
 
 /** Nobody else can mark a result as a whole; its end is the same place. */

@@ -7,7 +7,7 @@ import { writeOutputFormat } from "./output-format.ts";
 import { writeSampling } from "./sampling.ts";
 import { writeReasoning } from "./thinking.ts";
 import { writeToolChoice, writeTools } from "./tools.ts";
-import { writeMessages, writeSystem } from "./write-messages.ts";
+import { writeConversation } from "./write-messages.ts";
 
 /** Anthropic demands a limit. The gateway has set one before; this is for callers that have not. */
 const maxTokensDefault = 4096;
@@ -16,7 +16,7 @@ export function writeRequest(request: ChatRequest): JsonObject {
   checkStop(request.stop);
   const sampling = writeSampling(request);
   const maxTokens = request.outputTokensMax ?? maxTokensDefault;
-  const messages = writeMessages(request.messages);
+  const { system, messages } = writeConversation(request);
   const { thinking, effort } = writeReasoning(request.reasoning, {
     ...request,
     maxTokens,
@@ -28,7 +28,7 @@ export function writeRequest(request: ChatRequest): JsonObject {
   return withoutUndefined({
     model: request.model,
     max_tokens: maxTokens,
-    system: writeSystem(request.system),
+    system,
     messages,
     tools: writeTools(request.tools),
     tool_choice: writeToolChoice(request),

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "../../../platform/json.ts";
+import { isSaid } from "../added-instructions.ts";
 import type { ChatMessage, ChatPart, ChatRequest, Reasoning } from "../chat.ts";
 import { geminiDialect } from "./gemini-dialect.ts";
 
@@ -134,7 +135,7 @@ test("writing what was read and reading it again changes nothing more", () => {
 /** What this dialect says in its own way: results bear names, neighbours are one, efforts are levels or budgets. */
 const asRead = (asked: ChatRequest): ChatRequest => ({
   ...asked,
-  messages: merged(withNames(asked.messages)),
+  messages: merged(withNames(asked.messages.filter(isSaid))),
   reasoning: asked.model === "gemini-3-flash" ? asLevel(asked.reasoning) : asBudget(asked.reasoning),
 });
 

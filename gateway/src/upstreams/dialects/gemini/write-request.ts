@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../../platform/json.ts";
+import { instructionsFirst } from "../added-instructions.ts";
 import type { ChatRequest } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { withoutUndefined } from "../without-undefined.ts";
@@ -7,7 +8,8 @@ import { writeTools } from "./tools.ts";
 import { writeContents } from "./write-contents.ts";
 
 /** Who the end user is and what to cache are hints that Google takes no part in; they are left out. */
-export function writeRequest(request: ChatRequest): JsonObject {
+export function writeRequest(asked: ChatRequest): JsonObject {
+  const request = { ...asked, ...instructionsFirst(asked) };
   if (request.parallelToolCalls === false && request.tools.length > 0 && !forcesOneTool(request)) {
     throw new Inexpressible("parallel_tool_calls", "Gemini cannot be held to one tool call at a time");
   }

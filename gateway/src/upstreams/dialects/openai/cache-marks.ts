@@ -1,3 +1,4 @@
+import { isSaid } from "../added-instructions.ts";
 import type { Cacheable, ChatPart, ChatRequest } from "../chat.ts";
 import type { ContentPart } from "./content.ts";
 
@@ -41,6 +42,10 @@ function withMarksOf({ tools, system, messages }: Said, marked: readonly Cacheab
   return {
     tools: tools.map(unmark),
     system: system.map(unmark),
-    messages: messages.map((message) => ({ ...message, parts: message.parts.map(unmarkWithin) })),
+    messages: messages.map((message) =>
+      isSaid(message)
+        ? { ...message, parts: message.parts.map(unmarkWithin) }
+        : { ...message, parts: message.parts.map(unmark) },
+    ),
   };
 }

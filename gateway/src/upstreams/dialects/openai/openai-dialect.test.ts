@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "../../../platform/json.ts";
+import { isSaid } from "../added-instructions.ts";
 import type { ChatAnswer, ChatEvent, ChatMessage, ChatPart, ChatRequest } from "../chat.ts";
 import type { WriteContext } from "../dialect.ts";
 import { openaiDialect } from "./openai-dialect.ts";
@@ -157,9 +158,9 @@ test("nothing stands between calls and their results, and no part is lost, howev
 });
 
 const said = readRequest({ messages: [] }, { model: "gpt-5.2", stream: false });
-const partsOf = <K extends ChatPart["kind"]>(all: readonly ChatMessage[], kind: K) =>
+const partsOf = <K extends ChatPart["kind"]>(all: ChatRequest["messages"], kind: K) =>
   all
-    .flatMap(({ parts }) => parts)
+    .flatMap(({ parts }): readonly ChatPart[] => parts)
     .filter((part): part is Extract<ChatPart, { kind: K }> => part.kind === kind);
 
 const count = fc.nat(1_000_000);
@@ -266,9 +267,9 @@ test("the buckets of usage sum to what the vendor reported", () => {
 const called = (parts: readonly ChatPart[]): boolean => parts.some(({ kind }) => kind === "tool_call");
 
 /** Neighbours of one role say the same apart and together. */
-function merged(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+function merged(messages: ChatRequest["messages"]): readonly ChatMessage[] {
   const result: ChatMessage[] = [];
-  for (const { role, parts } of messages) {
+  for (const { role, parts } of messages.filter(isSaid)) {
     const last = result.at(-1);
     if (last?.role === role) result.splice(-1, 1, { role, parts: [...last.parts, ...parts] });
     else result.push({ role, parts });

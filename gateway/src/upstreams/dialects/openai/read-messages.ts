@@ -2,19 +2,16 @@ import type { JsonObject } from "../../../platform/json.ts";
 import { isThought, thoughtsIn } from "./answer-members.ts";
 import { readCacheControl, withEndMarked } from "../cache-control.ts";
 import { checkCallId } from "../call-id.ts";
-import type { Cacheable, ChatMessage, ChatPart, TextPart } from "../chat.ts";
+import type { Cacheable, ChatPart, ChatRequest, TextPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { checkParts, readContent, readTextContent } from "./content.ts";
 import { readList, readText, requireObject, requireText } from "./members.ts";
 import { ArgumentsRoom, readToolCalls } from "./tool-calls.ts";
 
-/** Instructions from the middle of the conversation move to its beginning, the only place others have for them. */
-export function readMessages(value: unknown): {
-  readonly system: readonly TextPart[];
-  readonly messages: readonly ChatMessage[];
-} {
+/** Instructions before the first word are the system prompt; later ones keep their place. */
+export function readMessages(value: unknown): Pick<ChatRequest, "system" | "messages"> {
   const system: TextPart[] = [];
-  const messages: ChatMessage[] = [];
+  const messages: ChatRequest["messages"][number][] = [];
   const room = new ArgumentsRoom();
   for (const [at, item] of (readList(value, "messages") ?? []).entries()) {
     const field = `messages[${at}]`;
@@ -23,9 +20,12 @@ export function readMessages(value: unknown): {
     const cache = readCacheControl(message["cache_control"]);
     switch (message["role"]) {
       case "system":
-      case "developer":
-        system.push(...withEndMarked(readTextContent(message["content"], `${field}.content`), cache));
+      case "developer": {
+        const parts = withEndMarked(readTextContent(message["content"], `${field}.content`), cache);
+        if (messages.length === 0) system.push(...parts);
+        else if (parts.length > 0) messages.push({ role: "system", parts });
         break;
+      }
       case "user":
         messages.push({
           role: "user",

@@ -18,17 +18,22 @@ test("model and stream are what was asked at the door, whatever the body says", 
   expect(request).toMatchObject(asked);
 });
 
-test("system and developer messages become the instructions, in their order, wherever they stand", () => {
+test("system and developer messages are the system prompt before the first word, and keep their place behind it", () => {
   const request = readMessages(
     { role: "system", content: "a" },
+    { role: "developer", content: "b" },
     { role: "user", content: "hi", name: "Ann" },
-    { role: "developer", content: [{ type: "text", text: "b" }] },
+    { role: "developer", content: [{ type: "text", text: "c" }], cache_control: { type: "ephemeral" } },
+    { role: "system", content: "" },
   );
   expect(request.system).toEqual([
     { kind: "text", text: "a" },
     { kind: "text", text: "b" },
   ]);
-  expect(request.messages).toEqual([{ role: "user", parts: [{ kind: "text", text: "hi" }] }]);
+  expect(request.messages).toEqual([
+    { role: "user", parts: [{ kind: "text", text: "hi" }] },
+    { role: "system", parts: [{ kind: "text", text: "c", cache: "5m" }] },
+  ]);
 });
 
 test("a mark to cache is read where a caller sets one", () => {

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatPart, ChatRequest, TextPart, ToolResultPart } from "../chat.ts";
-import { Inexpressible } from "../dialect.ts";
+import { Inexpressible, type Hearer } from "../dialect.ts";
+import { instructionsBehindResults, instructionsFirst } from "../added-instructions.ts";
 import { forcesCall } from "../forces-call.ts";
 import { opaqueEndUser } from "../end-user.ts";
 import { shownBelow, shownFor } from "../shown-results.ts";
@@ -15,9 +16,9 @@ import { isMistrals, toldToMistral } from "./told-to-mistral.ts";
 import { writeToolChoice, writeTools } from "./tools.ts";
 import { turnsOf } from "./turns.ts";
 
-export function writeRequest(asked: ChatRequest): JsonObject {
+export function writeRequest(asked: ChatRequest, hearer?: Hearer): JsonObject {
   if (asked.topK !== undefined) throw new Inexpressible("top_k", "has no counterpart in the OpenAI dialect");
-  const request = knowsMarks.test(asked.model) ? asked : withoutMarks(asked);
+  const request = withInstructionsPlaced(knowsMarks.test(asked.model) ? asked : withoutMarks(asked), hearer);
   return withoutUndefined({
     model: request.model,
     messages: [...writeSystem(request.system), ...writeConversation(request)],
@@ -34,6 +35,13 @@ export function writeRequest(asked: ChatRequest): JsonObject {
     // Without being asked, OpenAI does not say what a stream used.
     ...(request.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
   });
+}
+
+/** Many who speak this dialect refuse instructions behind the first word, and so does what they make a prompt with. */
+function withInstructionsPlaced(request: ChatRequest, hearer: Hearer | undefined): ChatRequest {
+  return hearer?.takesInstructionsAnywhere === true && !isMistrals(request.model)
+    ? { ...request, messages: instructionsBehindResults(request.messages) }
+    : { ...request, ...instructionsFirst(request) };
 }
 
 /** Who resells Claude takes its marks to cache, without which all of a prompt is paid for each time. OpenAI refuses them. */
@@ -63,9 +71,11 @@ function writeConversation(request: ChatRequest): readonly JsonObject[] {
 
 function writeMessages({ messages, model }: ChatRequest): readonly JsonObject[] {
   const wantsThoughts = wantsThoughtsBack.test(model);
-  return turnsOf(messages).flatMap(({ role, parts, field }) =>
-    role === "user" ? writeUser(parts, field) : [writeAssistant(parts, field, wantsThoughts)],
-  );
+  return turnsOf(messages).flatMap((turn) => {
+    if (turn.role === "system") return writeSystem(turn.parts);
+    const { role, parts, field } = turn;
+    return role === "user" ? writeUser(parts, field) : [writeAssistant(parts, field, wantsThoughts)];
+  });
 }
 
 /** These refuse the result of a call whose thoughts do not come back with it; others may refuse the member. */
