@@ -403,6 +403,13 @@ export const mutants = [
     tests: ["test/models/added-instructions.test.ts"],
   },
   {
+    name: "a reminder for one answer stays in force for all that follow",
+    file: "gateway/src/upstreams/dialects/anthropic/read-messages.ts",
+    find: "&& at < clearedBefore",
+    replace: "&& at < 0",
+    tests: ["test/models/added-instructions.test.ts"],
+  },
+  {
     name: "a Claude that knows no instructions among its messages is told them there",
     file: "gateway/src/upstreams/dialects/anthropic/write-messages.ts",
     find: "{ major: 4, minor: 8 } : { major: 5, minor: 5 }",

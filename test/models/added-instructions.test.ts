@@ -186,6 +186,27 @@ function bodyForOpenAiItself(body: object): string {
   return Buffer.from(request.body ?? "").toString();
 }
 
+test("a reminder of Claude Code's for one answer is told for that one alone", async () => {
+  const clear_at = "next_user_message";
+  const messages = [
+    { role: "user", content: "How is it in Rome?" },
+    { role: "system", clear_at, content: "Ten turns are left." },
+    { role: "assistant", content: "Sunny." },
+    { role: "user", content: "And in Oslo?" },
+    { role: "system", clear_at, content: "Nine turns are left." },
+  ];
+  for (const [model, double] of [
+    ["qwen-own", servers],
+    ["gemini-x", gemini],
+  ] as const) {
+    await heard(double, "/v1/messages", { model, max_tokens: 64, messages });
+    expect(double.asked.at(-1)).toMatchObject({
+      system: "Nine turns are left.",
+      turns: [{ text: "How is it in Rome?" }, { text: "Sunny." }, { text: "And in Oslo?" }],
+    });
+  }
+});
+
 test("a count of tokens is of the conversation as the model is told it", async () => {
   const path = "/v1/messages/count_tokens";
   const account = await gateway.openAccount();

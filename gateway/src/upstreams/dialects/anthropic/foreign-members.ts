@@ -25,12 +25,13 @@ const isPlain = (name: string, value: unknown): boolean =>
 export function checkConversation({ system, messages }: JsonObject): void {
   checkBlocks(system, "system");
   for (const [message, field] of objectsOf(messages, "messages")) {
-    checkMembers(message, messageMembers, `${field}.`);
+    checkMembers(message, message["role"] === "system" ? instructionMembers : messageMembers, `${field}.`);
     checkBlocks(message["content"], `${field}.content`);
   }
 }
 
 const messageMembers: ReadonlySet<string> = new Set(["role", "content"]);
+const instructionMembers: ReadonlySet<string> = new Set(["role", "content", "clear_at"]);
 
 /** Who called a tool, and out of which set it is, changes nothing for a model that only sees the call. */
 const blockMembers: ReadonlyMap<unknown, ReadonlySet<string>> = new Map(

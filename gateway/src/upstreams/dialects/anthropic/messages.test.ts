@@ -96,6 +96,40 @@ test.each(["claude-opus-4-7", "claude-opus-4-20250514", "claude-sonnet-5", "clau
   },
 );
 
+test("instructions for one answer are told for that one alone, and others for all", () => {
+  const said = (role: string, content: string, more: object = {}) => ({ role, content, ...more });
+  const once = { clear_at: "next_user_message" };
+  const messages = [
+    said("user", "Hello"),
+    said("system", "a", once),
+    said("system", "b", { clear_at: "never" }),
+    said("assistant", "Hi"),
+    said("user", "So?"),
+    said("system", "c", once),
+    said("user", "Well?"),
+    said("system", "d", once),
+  ];
+  const [hello, hi] = [user(text("Hello")), assistant(text("Hi"))];
+  const [so, well] = [user(text("So?")), user(text("Well?"))];
+  expect(readAll(messages)).toEqual([
+    hello,
+    added(text("b")),
+    hi,
+    so,
+    added(text("c")),
+    well,
+    added(text("d")),
+  ]);
+  // What the model itself says is no question: until the user has spoken the turn goes on.
+  expect(readAll(messages.slice(0, 4))).toEqual([hello, added(text("a")), added(text("b")), hi]);
+  const refusedAt = (message: object) => refusedField(() => readAll([said("user", "Hello"), message]));
+  expect(refusedAt(said("system", "a", { clear_at: "tomorrow" }))).toBe("messages.1.clear_at");
+  expect(refusedAt(said("user", "a", once))).toBe("messages.1.clear_at");
+  expect(refusedAt(said("system", "a", { output_config: { effort: "low" } }))).toBe(
+    "messages.1.output_config",
+  );
+});
+
 test("a mark on the whole request stands for one on what was said last, also behind instructions", () => {
   const messages = [
     { role: "user", content: "Hello" },

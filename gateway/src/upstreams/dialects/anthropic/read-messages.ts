@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../platform/json.ts";
+import { objectOrEmpty, type JsonObject } from "../../../platform/json.ts";
 import { isSaid } from "../added-instructions.ts";
 import { readCacheControl } from "../cache-control.ts";
 import { checkCallId } from "../call-id.ts";
@@ -13,7 +13,7 @@ import type {
 } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { readDocumentBlock, readImageBlock, readTextBlock } from "./content-blocks.ts";
-import { optionalList, optionalString, requiredObject, requiredString } from "./members.ts";
+import { isSilent, optionalList, optionalString, requiredObject, requiredString } from "./members.ts";
 import { CarriedSignature } from "./signed-thoughts.ts";
 import { readToolInput } from "../tool-input.ts";
 
@@ -21,10 +21,13 @@ import { readToolInput } from "../tool-input.ts";
 export function readConversation(body: JsonObject): Pick<ChatRequest, "system" | "messages"> {
   const system = withoutLabel(readInstructions(body["system"], "system"));
   const messages: ChatRequest["messages"][number][] = [];
-  for (const [at, item] of optionalList(body["messages"], "messages").entries()) {
+  const items = optionalList(body["messages"], "messages");
+  const clearedBefore = answeredBeforeLastQuestion(items);
+  for (const [at, item] of items.entries()) {
     const field = `messages.${at}`;
-    const { role, content } = requiredObject(item, field);
+    const { role, content, clear_at: clearAt } = requiredObject(item, field);
     if (role === "system") {
+      if (isForOneTurn(clearAt, `${field}.clear_at`) && at < clearedBefore) continue;
       const parts = readInstructions(content, `${field}.content`);
       if (messages.length === 0) system.push(...parts);
       else if (parts.length > 0) messages.push({ role, parts });
@@ -33,6 +36,23 @@ export function readConversation(body: JsonObject): Pick<ChatRequest, "system" |
     } else throw new Inexpressible(`${field}.role`, 'must be "user", "assistant" or "system"');
   }
   return { system, messages: markedAtEnd(messages, readCacheControl(body["cache_control"])) };
+}
+
+/**
+ * Instructions may be meant for one answer: once the user has spoken after it, Anthropic shows them to the model no more, and
+ * they stay in the conversation only for its cache.
+ */
+function isForOneTurn(clearAt: unknown, field: string): boolean {
+  if (isSilent(clearAt) || clearAt === "never") return false;
+  if (clearAt === "next_user_message") return true;
+  throw new Inexpressible(field, 'must be "next_user_message" or "never"');
+}
+
+/** Where the last answer stands behind which the user has spoken; 0 where there is none. */
+function answeredBeforeLastQuestion(items: readonly unknown[]): number {
+  const roles = items.map((item) => objectOrEmpty(item)["role"]);
+  const question = roles.lastIndexOf("user");
+  return Math.max(roles.slice(0, Math.max(question, 0)).lastIndexOf("assistant"), 0);
 }
 
 /**
