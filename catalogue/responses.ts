@@ -38,7 +38,8 @@ const responsesBody = z.looseObject({
 export const responsesCreate = defineOperation({
   id: "responses.create",
   title: "Response (OpenAI)",
-  summary: "Answers with a model through OpenAI's Responses interface, tools and stored context included.",
+  summary:
+    "Answers with any model through OpenAI's Responses interface. Only OpenAI keeps what was said for later calls.",
   keywords: ["openai", "gpt", "chatgpt", "llm", "agent", "ask a question", "write", "summarize"],
   category: "models",
   method: "POST",
@@ -62,5 +63,10 @@ export const responsesCreate = defineOperation({
       }),
   },
   goesOn: keptResponses,
-  servedBy: { openai: { exchange: "responses", path: "/responses" } },
+  // Who does not know it is asked for a conversation in its own dialect.
+  servedBy: {
+    openai: { exchange: "responses", path: "/responses", dialect: "responses" },
+    anthropic: { exchange: "chat", path: "", dialect: "responses" },
+    gemini: { exchange: "chat", path: "", dialect: "responses" },
+  },
 });

@@ -2,16 +2,24 @@
 
 import { afterAll, expect } from "bun:test";
 import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
-import { dialectNames, dialects, type DialectName, type Heard, type Talk } from "../streams/dialects.ts";
+import {
+  dialectNames,
+  dialects,
+  spokenNames,
+  type DialectName,
+  type Heard,
+  type SpokenName,
+  type Talk,
+} from "../streams/dialects.ts";
 import { models, openModelVendors } from "../streams/model-vendors.ts";
 
 export interface Way {
-  readonly spoken: DialectName;
+  readonly spoken: SpokenName;
   readonly vendor: DialectName;
   readonly stream: boolean;
 }
 
-export const ways: readonly Way[] = dialectNames.flatMap((spoken) =>
+export const ways: readonly Way[] = spokenNames.flatMap((spoken) =>
   dialectNames.flatMap((vendor) => [false, true].map((stream) => ({ spoken, vendor, stream }))),
 );
 
@@ -29,7 +37,7 @@ export const schema = {
 /** To be called once in a file of tests; the books are audited after the last of them. */
 export async function useDialects() {
   const vendors = await openModelVendors();
-  const gateway = await openTestGateway({ config: vendors.config({ more: "sandbox: off" }) });
+  const gateway = await openTestGateway({ config: vendors.config({ openai: "responses: translated", more: "sandbox: off" }) });
   afterAll(async () => {
     expect(await gateway.audit()).toEqual([]);
     for (const double of Object.values(vendors.doubles)) expect(double.violations).toEqual([]);

@@ -5,7 +5,7 @@ import type { StreamScript } from "../doubles/scripted-answer.ts";
 import type { TestAccount, TestGateway } from "../support/test-gateway.ts";
 import { collectUnhandled } from "../support/unhandled.ts";
 import { until } from "../support/until.ts";
-import { dialects, type DialectName, type Heard } from "./dialects.ts";
+import { dialects, type DialectName, type Heard, type SpokenName } from "./dialects.ts";
 import { models, openModelVendors } from "./model-vendors.ts";
 import { openStreamCaller, type StreamCaller } from "./stream-caller.ts";
 
@@ -16,7 +16,7 @@ export const talk = { turns: [{ user: "Go on, please." }] };
 export const growthSlots = 50;
 
 interface Asking {
-  readonly spoken?: DialectName;
+  readonly spoken?: SpokenName;
   readonly vendor?: DialectName;
   readonly script?: StreamScript;
   /** Members put into the request beside the usual ones. */
@@ -60,7 +60,7 @@ export async function useAskedStreams() {
   };
 }
 
-export const hear = (caller: StreamCaller, spoken: DialectName): Heard =>
+export const hear = (caller: StreamCaller, spoken: SpokenName): Heard =>
   dialects[spoken].hearStream(caller.frames());
 
 export const requestIdOf = (caller: StreamCaller): string =>

@@ -29,6 +29,8 @@ export interface ModelVendors {
   readonly script: { reply: ScriptedReply; usage: ScriptedUsage | undefined };
   readonly config: (options?: {
     readonly onCallerLeft?: "drain" | "abort";
+    /** More members of the upstream of this name. */
+    readonly openai?: string;
     readonly more?: string;
   }) => string;
   readonly close: () => Promise<void>;
@@ -44,15 +46,15 @@ export async function openModelVendors(): Promise<ModelVendors> {
     anthropic: await openAnthropicDouble({ key: keys.anthropic, ...said }),
     gemini: await openGeminiDouble({ key: keys.gemini, ...said }),
   };
-  const upstream = (name: DialectName, onCallerLeft: string): string =>
-    `{ protocol: ${name}, url: "${doubles[name].url}", key: ${keys[name]}, on_caller_left: ${onCallerLeft} }`;
+  const upstream = (name: DialectName, onCallerLeft: string, more = ""): string =>
+    `{ protocol: ${name}, url: "${doubles[name].url}", key: ${keys[name]}, on_caller_left: ${onCallerLeft}, ${more} }`;
   const price = "{ input: 2.5, cache_read: 0.25, cache_write: 3, cache_write_1h: 5, output: 10 }";
   return {
     doubles,
     script,
-    config: ({ onCallerLeft = "drain", more = "" } = {}) => `
+    config: ({ onCallerLeft = "drain", openai, more = "" } = {}) => `
 upstreams:
-  openai: ${upstream("openai", onCallerLeft)}
+  openai: ${upstream("openai", onCallerLeft, openai)}
   anthropic: ${upstream("anthropic", onCallerLeft)}
   gemini: ${upstream("gemini", onCallerLeft)}
 models:

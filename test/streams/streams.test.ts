@@ -9,7 +9,7 @@ import type { StreamScript } from "../doubles/scripted-answer.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { anthropicClient } from "./anthropic-client.ts";
 import { hear, requestIdOf, talk, text, untilFree, useAskedStreams, wordsCount } from "./asked-streams.ts";
-import { dataOf, dialectNames, dialects, type DialectName } from "./dialects.ts";
+import { dataOf, dialectNames, dialects, spokenNames, type DialectName } from "./dialects.ts";
 import { googleClient } from "./google-client.ts";
 import { expectChargeOf, lastInBook, lastReceipt, models, usageInBook } from "./model-vendors.ts";
 import type { Reply } from "./official-client.ts";
@@ -125,7 +125,7 @@ test.each(["anthropic", "gemini"] as const)(
 );
 
 describe("the end of a stream", () => {
-  const spokenTo = dialectNames.flatMap((spoken) => dialectNames.map((vendor) => [spoken, vendor] as const));
+  const spokenTo = spokenNames.flatMap((spoken) => dialectNames.map((vendor) => [spoken, vendor] as const));
 
   test.each(spokenTo)(
     "is told and booked before it closes, and agrees with the receipt: %s callers of %s",

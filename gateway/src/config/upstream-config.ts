@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isMistral } from "../operation/vendor-addresses.ts";
+import { isMistral, knowsNoResponses } from "../operation/vendor-addresses.ts";
 import { protocolWords, usualTransport } from "../operation/vendors.ts";
 import type { LinkSettings, Upstream } from "../operation/upstream.ts";
 import { httpBase, httpUrl } from "./http-url.ts";
@@ -38,6 +38,7 @@ export const upstream = z
     hosted_tools: z.enum(["refuse", "allow"]).optional(),
     output_limit: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
     stream_usage: z.enum(["ask", "never"]).optional(),
+    responses: z.enum(["native", "translated"]).optional(),
     models: z.array(modelName).optional(),
     authorize_url: httpUrl.optional(),
     token_url: httpUrl.optional(),
@@ -60,6 +61,7 @@ export const upstream = z
     hostedTools: written.hosted_tools ?? "refuse",
     outputLimit: written.output_limit,
     streamUsage: written.stream_usage ?? streamUsageUsual(written),
+    responses: written.responses ?? responsesUsual(written),
     models: written.models && new Set(written.models),
     link: linkSettingsOf(written),
   }));
@@ -67,6 +69,9 @@ export const upstream = z
 /** Mistral tells it unasked, and has refused to be asked. */
 const streamUsageUsual = (written: Pick<Upstream, "url">): Upstream["streamUsage"] =>
   isMistral(written) ? "never" : "ask";
+
+const responsesUsual = (written: Pick<Upstream, "url">): Upstream["responses"] =>
+  knowsNoResponses(written) ? "translated" : "native";
 
 function linkSettingsOf(written: {
   readonly authorize_url?: string | undefined;

@@ -24,6 +24,7 @@ export const sandboxUpstream = (protocol: string, sandboxUrl: string): Upstream 
   hostedTools: "refuse",
   outputLimit: undefined,
   streamUsage: "ask",
+  responses: "native",
   models: undefined,
   sandbox: true,
 });

@@ -6,7 +6,7 @@ import { describeIssue } from "../platform/config-error.ts";
 import { modelKinds } from "./model-kind.ts";
 import { defaultNames } from "./names.ts";
 import { apiRoots } from "../platform/api-paths.ts";
-import { modelDialects } from "../platform/dialect.ts";
+import { callersDialects, modelDialects } from "../platform/dialect.ts";
 import { microsFromUsd, picoFromUsd, picoFromUsdPerMillion } from "../platform/money.ts";
 import { tokenUnits } from "../prices/token-units.ts";
 import { secondWords } from "./video-seconds.ts";
@@ -152,7 +152,7 @@ const operation = z.looseObject({
       z.looseObject({
         exchange: z.string(),
         path: z.string().regex(/^(\/.*)?$/, "expected a path that begins with /"),
-        dialect: z.enum(modelDialects).optional(),
+        dialect: z.enum(callersDialects).optional(),
       }),
     )
     .optional(),

@@ -1,4 +1,4 @@
-import type { ModelDialect } from "../platform/dialect.ts";
+import type { CallersDialect } from "../platform/dialect.ts";
 
 /** How one vendor protocol serves an operation: the exchange its adapter must know, and the vendor's path. */
 export interface Service {
@@ -6,7 +6,7 @@ export interface Service {
   /** `{user_id}` stands for the linked account, where the operation acts for one. */
   readonly path: string;
   /** The dialect in which the caller speaks, for exchanges that know several. */
-  readonly dialect?: ModelDialect;
+  readonly dialect?: CallersDialect;
   /**
    * Where the vendor is asked about the tasks that this exchange creates. The exchanges `task_poll` and `task_cancel`
    * get it as their path, and the vendor's own id of the task as the input's parameter `task_id`.

@@ -22,6 +22,7 @@ export const testUpstream = (cared: Partial<Upstream> = {}): Upstream => ({
   hostedTools: "refuse",
   outputLimit: undefined,
   streamUsage: "ask",
+  responses: "native",
   models: undefined,
   link: undefined,
   sandbox: false,

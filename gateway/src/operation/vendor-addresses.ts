@@ -18,6 +18,12 @@ export const isMistral = ({ url }: Pick<Upstream, "url">): boolean => mistral.te
 
 const mistral = /^https:\/\/(api|codestral)\.mistral\.ai(?=[:/]|$)/i;
 
+/** Mistral and Google, who answer OpenAI's chat completions and not its Responses. */
+export const knowsNoResponses = ({ url }: Pick<Upstream, "url">): boolean =>
+  mistral.test(url) || google.test(url);
+
+const google = /^https:\/\/generativelanguage\.googleapis\.com(?=[:/]|$)/i;
+
 /** Alibaba's Model Studio, which serves many vendors' models and counts what they think in its own way. */
 export const isModelStudio = ({ url }: Pick<Upstream, "url">): boolean => modelStudio.test(url);
 

@@ -3,6 +3,18 @@ export const modelDialects = ["openai", "anthropic", "gemini"] as const;
 
 export type ModelDialect = (typeof modelDialects)[number];
 
+/**
+ * The dialects in which callers speak: OpenAI has two for conversations, and every vendor is asked in the older one, but for
+ * those that know the newer themselves.
+ */
+export const callersDialects = [...modelDialects, "responses"] as const;
+
+export type CallersDialect = (typeof callersDialects)[number];
+
+/** Whose clients speak it, and whose words stand beside it: those of errors, and of a silent stream. */
+export const vendorsDialect = (dialect: CallersDialect): ModelDialect =>
+  dialect === "responses" ? "openai" : dialect;
+
 /** Whose error shape an answer takes; the plain one is our own. */
 export type ErrorDialect = ModelDialect | "plain";
 

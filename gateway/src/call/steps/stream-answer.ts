@@ -1,5 +1,6 @@
 import type { StreamRelay, StreamTaker } from "../../operation/stream-relay.ts";
 import type { Deadline, Waiting } from "../../platform/deadlines.ts";
+import { vendorsDialect } from "../../platform/dialect.ts";
 import { streamWords, type StreamWords } from "../../platform/dialect-words.ts";
 import { describeError } from "../../platform/log.ts";
 import type { PacedBody, Reader } from "../../platform/paced-body.ts";
@@ -286,7 +287,8 @@ class StreamedAnswer implements PacedBody, StreamTaker, Waiting, SeenStream {
 
   #words(): StreamWords {
     const { upstream } = this.#attempted;
-    return streamWords[this.#booked.operation.servedBy[upstream.protocol]?.dialect ?? "openai"];
+    const { dialect = "openai" } = this.#booked.operation.servedBy[upstream.protocol] ?? {};
+    return streamWords[vendorsDialect(dialect)];
   }
 }
 

@@ -1,9 +1,9 @@
 // Writers name what they cannot say as OpenAI does. Whoever asked in another dialect is told the name that it has there.
 
-import { Inexpressible, type Dialect } from "./dialect.ts";
+import { Inexpressible, type SpokenDialect } from "./dialect.ts";
 
 /** What a writer makes of a request that came in the dialect of `callers`. */
-export function writeFor<Written>(callers: Dialect, write: () => Written): Written {
+export function writeFor<Written>(callers: SpokenDialect, write: () => Written): Written {
   try {
     return write();
   } catch (error) {
@@ -14,7 +14,7 @@ export function writeFor<Written>(callers: Dialect, write: () => Written): Writt
   }
 }
 
-const names: Readonly<Record<Dialect["name"], Readonly<Record<string, string>>>> = {
+const names: Readonly<Record<SpokenDialect["name"], Readonly<Record<string, string>>>> = {
   openai: {},
   anthropic: {
     messages: "messages",
@@ -37,5 +37,11 @@ const names: Readonly<Record<Dialect["name"], Readonly<Record<string, string>>>>
     tool_choice: "toolConfig.functionCallingConfig",
     top_k: "generationConfig.topK",
     top_p: "generationConfig.topP",
+  },
+  responses: {
+    messages: "input",
+    reasoning_effort: "reasoning.effort",
+    response_format: "text.format",
+    "response_format.json_schema": "text.format.schema",
   },
 };

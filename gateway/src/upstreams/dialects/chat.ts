@@ -11,8 +11,8 @@ export interface ChatRequest {
   readonly messages: readonly (ChatMessage | AddedInstructions)[];
   readonly tools: readonly ToolDefinition[];
   readonly toolChoice: ToolChoice | undefined;
-  /** False when the model may call one tool at a time only. */
-  readonly parallelToolCalls: boolean | undefined;
+  /** False when the model may call one tool at a time only; unwanted where that is a wish, which not every vendor can be told. */
+  readonly parallelToolCalls: boolean | "unwanted" | undefined;
   readonly outputTokensMax: number | undefined;
   readonly temperature: number | undefined;
   readonly topP: number | undefined;

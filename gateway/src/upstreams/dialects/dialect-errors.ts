@@ -1,6 +1,6 @@
 import { anthropicErrorType, geminiErrorStatus, openaiErrorType } from "../../platform/dialect-words.ts";
 import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
-import type { Dialect } from "./dialect.ts";
+import type { SpokenDialect } from "./dialect.ts";
 
 /** Whether a member that is called error tells of one: some servers send it empty with every piece of their answers. */
 export const isErrorTold = (error: unknown): boolean =>
@@ -43,9 +43,10 @@ function placed(loc: unknown, sentence: string): string {
 }
 
 /** A vendor's error said in another vendor's shape, for a caller that speaks that one. */
-export function writeDialectError(dialect: Dialect["name"], status: number, message: string): unknown {
+export function writeDialectError(dialect: SpokenDialect["name"], status: number, message: string): unknown {
   switch (dialect) {
     case "openai":
+    case "responses":
       return { error: { message, type: openaiErrorType(status), param: null, code: null } };
     case "anthropic":
       return { type: "error", error: { type: anthropicErrorType(status), message } };

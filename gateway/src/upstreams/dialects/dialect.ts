@@ -1,4 +1,4 @@
-import type { ModelDialect } from "../../platform/dialect.ts";
+import type { CallersDialect, ModelDialect } from "../../platform/dialect.ts";
 import type { JsonObject } from "../../platform/json.ts";
 import type { ChatAnswer, ChatEvent, ChatRequest, ChatUsage } from "./chat.ts";
 
@@ -20,6 +20,23 @@ export interface WriteContext {
   readonly choice?: number;
   /** Figures that no vendor stated are left out, also where clients look for them: whoever reads the stream is to pay by it. */
   readonly onlyStated?: true;
+  /** What the answer says of its request, in a dialect whose answers do. */
+  readonly askedAgain?: AskedAgain | undefined;
+}
+
+/** A part of a request that outlives it, for streams last long and requests are large. */
+export interface AskedAgain {
+  readonly members: JsonObject;
+  /** Tools that are called otherwise than their vendor is told, by the names that it knows. */
+  readonly tools: ReadonlyMap<string, DeclaredTool>;
+  readonly showsSummaries: boolean;
+}
+
+/** A tool as its caller declared it. */
+export interface DeclaredTool {
+  readonly type: "function" | "custom";
+  readonly name: string;
+  readonly namespace: string | undefined;
 }
 
 /** What a writer of requests needs to know of the vendor that the name of the model does not say. */
@@ -29,31 +46,41 @@ export interface Hearer {
 }
 
 /**
- * How one dialect is read and written. Everything is pure; nothing here speaks to anybody.
+ * How callers speak one dialect. Everything is pure; nothing here speaks to anybody.
  *
  * Reading a request throws Inexpressible for a member that has no place in ours and would change the answer's
- * meaning or cost if dropped; what is harmless (labels, metadata) is dropped. Writing throws it for what this
- * dialect cannot say. Reading an answer or an event never throws: vendors are taken as they come.
+ * meaning or cost if dropped; what is harmless (labels, metadata) is dropped.
  */
-export interface Dialect {
-  readonly name: ModelDialect;
-  /** The names of tools that all vendors who speak it take. */
-  readonly takenToolNames: RegExp;
+export interface SpokenDialect {
+  readonly name: CallersDialect;
   readonly readRequest: (
     body: JsonObject,
     asked: { readonly model: string; readonly stream: boolean },
   ) => ChatRequest;
+  /** What the caller's tools are called. Never throws: who answers takes them as they come. */
+  readonly namesOfTools: (body: JsonObject) => readonly string[];
   /** Whether the caller asked to be shown what the model thinks, where that stands among the parts of the answer. */
   readonly asksForThoughts: (body: JsonObject) => boolean;
+  readonly saidAgain?: (body: JsonObject) => AskedAgain;
+  readonly writeAnswer: (answer: ChatAnswer, context: WriteContext) => JsonObject;
+  /** A fresh writer for one stream: hand it each event, send what it says. */
+  readonly createEventWriter: (context: WriteContext) => EventWriter;
+}
+
+/**
+ * One that vendors speak, too. Writing a request throws Inexpressible for what this dialect cannot say. Reading an answer or
+ * an event never throws: vendors are taken as they come.
+ */
+export interface Dialect extends SpokenDialect {
+  readonly name: ModelDialect;
+  /** The names of tools that all vendors who speak it take. */
+  readonly takenToolNames: RegExp;
   readonly writeRequest: (request: ChatRequest, hearer?: Hearer) => JsonObject;
   readonly readAnswer: (json: unknown) => ChatAnswer;
   /** The usage report of an answer alone, for whoever only has to pay for it. */
   readonly readUsage: (reported: unknown) => ChatUsage | undefined;
-  readonly writeAnswer: (answer: ChatAnswer, context: WriteContext) => JsonObject;
   /** A fresh reader for one stream: hand it each event, collect what it means. */
   readonly createEventReader: () => EventReader;
-  /** A fresh writer for one stream: hand it each event, send what it says. */
-  readonly createEventWriter: (context: WriteContext) => EventWriter;
 }
 
 export interface EventReader {

@@ -6,8 +6,8 @@ import { readTokens } from "./chat-tokens.ts";
 import { keptIdOf } from "./kept-ids.ts";
 import { isSaid } from "../dialects/added-instructions.ts";
 import { writeFor } from "../dialects/callers-names.ts";
-import { Inexpressible, type Dialect, type WriteContext } from "../dialects/dialect.ts";
-import { dialects } from "../dialects/dialects.ts";
+import { Inexpressible, type Dialect, type SpokenDialect, type WriteContext } from "../dialects/dialect.ts";
+import { spokenDialects } from "../dialects/dialects.ts";
 import { withExactArguments } from "../dialects/exact-json.ts";
 import { writeDialectError, readErrorMessage } from "../dialects/dialect-errors.ts";
 import { hiddenErrorStatus, statusSaidIn } from "../answers/hidden-error.ts";
@@ -22,7 +22,7 @@ const nothingKept: readonly string[] = [];
 /** A conversation with this vendor, for callers of any dialect: passed through where both speak the same, translated elsewhere. */
 export function chatExchange(native: NativeChat): Exchange {
   const own = native.dialect;
-  const callersOf = ({ service }: Dispatch): Dialect => dialects[service.dialect ?? own.name];
+  const callersOf = ({ service }: Dispatch): SpokenDialect => spokenDialects[service.dialect ?? own.name];
 
   const request = (dispatch: Dispatch): VendorRequest => {
     const callers = callersOf(dispatch);
@@ -60,10 +60,10 @@ export function chatExchange(native: NativeChat): Exchange {
       }
       const answer = own.readAnswer(json);
       const tokens = readTokens(json, native, answer);
-      const names = callersNames(dispatch.input.body, own);
+      const names = callersNames(dispatch.input.body, callers, own);
       const parts = answer.parts.map((part) => withCallersName(part, names));
       const shown = asShownTo(callers, { ...answer, parts }, dispatch);
-      return { tokens, json: callers.writeAnswer(shown, contextOf(dispatch)) };
+      return { tokens, json: callers.writeAnswer(shown, contextOf(dispatch, callers)) };
     },
     answerIn: (status, json, dispatch) =>
       callersOf(dispatch) === own ? undefined : native.answerIn?.(status, json),
@@ -71,9 +71,14 @@ export function chatExchange(native: NativeChat): Exchange {
       const callers = callersOf(dispatch);
       return callers === own ? undefined : writeDialectError(callers.name, status, readErrorMessage(json));
     },
-    asEvents: (json, dispatch) => saidInEvents(json, native, callersOf(dispatch), contextOf(dispatch)),
-    stream: (dispatch, words) =>
-      chatStream({ callers: callersOf(dispatch), native, words, context: contextOf(dispatch) }, dispatch),
+    asEvents: (json, dispatch) => {
+      const callers = callersOf(dispatch);
+      return saidInEvents(json, native, callers, contextOf(dispatch, callers));
+    },
+    stream: (dispatch, words) => {
+      const callers = callersOf(dispatch);
+      return chatStream({ callers, native, words, context: contextOf(dispatch, callers) }, dispatch);
+    },
   };
 }
 
@@ -84,7 +89,7 @@ const headersOf = ({ headers = none }: NativeChat, forwarded: Headers = none): H
 type Headers = Readonly<Record<string, string>>;
 const none: Headers = Object.freeze({});
 
-function translate(from: Dialect, to: Dialect, native: NativeChat, dispatch: Dispatch): JsonObject {
+function translate(from: SpokenDialect, to: Dialect, native: NativeChat, dispatch: Dispatch): JsonObject {
   const model = modelOf(dispatch);
   const asked = { model: model.name, stream: dispatch.streaming };
   const written = withExactArguments(dispatch.input.body, Buffer.from(dispatch.input.rawBody).toString());
@@ -103,11 +108,12 @@ function translate(from: Dialect, to: Dialect, native: NativeChat, dispatch: Dis
   return native.completeBody(request, dispatch);
 }
 
-const contextOf = (dispatch: Dispatch): WriteContext => ({
+const contextOf = (dispatch: Dispatch, callers: SpokenDialect): WriteContext => ({
   id: dispatch.callId.replaceAll("-", ""),
   model: modelOf(dispatch).askedAs,
   createdSeconds: dispatch.createdSeconds,
   includeUsage: asksForUsage(dispatch.input.body),
+  askedAgain: callers.saidAgain?.(objectOrEmpty(dispatch.input.body)),
 });
 
 /** Only the OpenAI dialect lets a caller ask for usage at the end of a stream. */

@@ -5,7 +5,7 @@ import { oddUsage } from "./chat-tokens.ts";
 import { keptIdOf } from "./kept-ids.ts";
 import type { ChatEvent } from "../dialects/chat.ts";
 import { brokenOff, stopped, withheld, type CutShort } from "../dialects/cut-short.ts";
-import type { Dialect, SseEvent, WriteContext } from "../dialects/dialect.ts";
+import type { SpokenDialect, SseEvent, WriteContext } from "../dialects/dialect.ts";
 import type { ShownEnding, StreamRules } from "../streams/frame-passer.ts";
 import { saysError } from "../answers/hidden-error.ts";
 import type { NativeChat } from "./native-chat.ts";
@@ -17,7 +17,7 @@ import { sseText, type SseFrame } from "../streams/sse.ts";
 
 /** Between whom, and how both speak. */
 interface Conversation {
-  readonly callers: Dialect;
+  readonly callers: SpokenDialect;
   readonly native: NativeChat;
   readonly words: OperatorWords;
   readonly context: WriteContext;
@@ -62,7 +62,7 @@ export function chatStream(
   }
   const writer = callers.createEventWriter(context);
   const shown = eventsShownTo(callers, dispatch);
-  const names = callersNames(dispatch.input.body, native.dialect);
+  const names = callersNames(dispatch.input.body, callers, native.dialect);
   return {
     ...common,
     alike: false,
@@ -138,7 +138,7 @@ const serverSent: StreamForm = {
   end: () => "",
 };
 
-function streamForm(callers: Dialect, { input }: Dispatch): StreamForm {
+function streamForm(callers: SpokenDialect, { input }: Dispatch): StreamForm {
   const wantsArray = callers.name === "gemini" && !/(^|&)alt=sse(&|$)/.test(input.rawQuery);
   if (!wantsArray) return serverSent;
   let begun = false;

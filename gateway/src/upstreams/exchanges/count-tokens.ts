@@ -6,8 +6,8 @@ import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/jso
 import { textIn, type ChatPart, type ChatRequest } from "../dialects/chat.ts";
 import { writeFor } from "../dialects/callers-names.ts";
 import { readErrorMessage, writeDialectError } from "../dialects/dialect-errors.ts";
-import type { Dialect } from "../dialects/dialect.ts";
-import { dialects } from "../dialects/dialects.ts";
+import type { Dialect, SpokenDialect } from "../dialects/dialect.ts";
+import { spokenDialects } from "../dialects/dialects.ts";
 import type { Exchange } from "../protocol.ts";
 import { guessTokens } from "../../prices/guess-tokens.ts";
 import { readCount } from "../../prices/read-count.ts";
@@ -27,7 +27,7 @@ interface Counter {
 }
 
 export function countTokens({ dialect, path, headers, nativeBody, write, countIn }: Counter): Exchange {
-  const written = (request: ChatRequest, callers: Dialect): JsonObject =>
+  const written = (request: ChatRequest, callers: SpokenDialect): JsonObject =>
     writeFor(callers, () => write(withTakenNames(request, dialect)));
 
   return {
@@ -61,9 +61,9 @@ export const estimateTokens: Exchange = {
   read: () => ({}),
 };
 
-function callersOf({ service }: Dispatch): Dialect {
+function callersOf({ service }: Dispatch): SpokenDialect {
   if (!service.dialect) throw new Error("A count of tokens is asked for in no dialect.");
-  return dialects[service.dialect];
+  return spokenDialects[service.dialect];
 }
 
 function readRequest(dispatch: Dispatch): ChatRequest {
@@ -74,7 +74,7 @@ function readRequest(dispatch: Dispatch): ChatRequest {
   return callersOf(dispatch).readRequest(isJsonObject(wrapped) ? wrapped : body, asked);
 }
 
-const sayCount = ({ name }: Dialect, tokens: number): JsonObject =>
+const sayCount = ({ name }: SpokenDialect, tokens: number): JsonObject =>
   name === "gemini" ? { totalTokens: tokens } : { input_tokens: tokens };
 
 /** What vendors add around a message, and about what an image or a page comes to, in tokens. */

@@ -4,11 +4,13 @@
 import type { HiddenFailure } from "../../operation/exchanged.ts";
 import { modelOf } from "../../operation/forwarder.ts";
 import type { TokenReading } from "../../operation/token-reading.ts";
-import { isJsonObject, objectOrEmpty } from "../../platform/json.ts";
+import type { CallInput } from "../../operation/call-input.ts";
+import { isJsonObject, objectOrEmpty, objectsIn, type JsonObject } from "../../platform/json.ts";
 import { guessTokens } from "../../prices/guess-tokens.ts";
 import { errorIn, hiddenFailureIn, statusSaidIn } from "../answers/hidden-error.ts";
 import { withheldRefusal } from "../answers/refusal-subject.ts";
 import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
+import { markStart } from "../dialects/marks.ts";
 import type { Exchange, OperatorWords } from "../protocol.ts";
 import { quantitiesOf } from "../streams/stream-meter.ts";
 import { keptIdsIn } from "./kept-ids.ts";
@@ -18,11 +20,12 @@ import { textBytes } from "./responses-output.ts";
 import { responsesStream } from "./responses-stream.ts";
 import { modelIn, readUsage } from "./responses-usage.ts";
 import { withSystemRole } from "./with-system-role.ts";
+import { rewritten, type ForeignRule } from "./without-marked.ts";
 
 export const openaiResponses: Exchange = {
   request: (dispatch) => {
     const { service, upstream } = dispatch;
-    const input = withSystemRole(dispatch.input, "input", upstream);
+    const input = withSystemRole(withoutOurThoughts(dispatch.input), "input", upstream);
     const body = objectOrEmpty(input.body);
     const limited = typeof body["max_output_tokens"] === "number";
     const added = limited ? {} : { max_output_tokens: modelOf(dispatch).unaskedOutputTokensMax };
@@ -33,6 +36,19 @@ export const openaiResponses: Exchange = {
   read: (json, dispatch) => ({ tokens: readTokens(json), keptIds: keptIdsIn(json, dispatch) }),
   asEvents: responseEvents,
   stream: responsesStream,
+};
+
+/** What we sealed for another vendor only we can read, and OpenAI would refuse it. */
+const withoutOurThoughts = (input: CallInput): CallInput =>
+  objectsIn(objectOrEmpty(input.body)["input"]).some(isSealedHere) ? rewritten(input, ourThoughts) : input;
+
+const isSealedHere = ({ type, encrypted_content: sealed }: JsonObject): boolean =>
+  type === "reasoning" && typeof sealed === "string" && sealed.startsWith(markStart);
+
+const ourThoughts: ForeignRule = {
+  words: [markStart],
+  places: { input: {} },
+  judge: (item) => (isSealedHere(item) ? "all" : []),
 };
 
 /** A response that failed has an output all the same, be it an empty one. */

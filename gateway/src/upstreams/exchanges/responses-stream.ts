@@ -7,6 +7,7 @@ import { saysError } from "../answers/hidden-error.ts";
 import { withheldRefusal } from "../answers/refusal-subject.ts";
 import { unshown, type ChatEvent } from "../dialects/chat.ts";
 import { brokenOff, stopped, withheld, type CutShort } from "../dialects/cut-short.ts";
+import { writeError } from "../dialects/responses/write-error.ts";
 import type { OperatorWords } from "../protocol.ts";
 import type { ShownEnding, StreamRules } from "../streams/frame-passer.ts";
 import { sseText, type SseFrame } from "../streams/sse.ts";
@@ -49,15 +50,8 @@ function numberAfter(event: JsonObject | undefined): number | undefined {
 
 const cutBy = (ending: ShownEnding): CutShort => (ending === "gateway_stopped" ? stopped : brokenOff);
 
-/** Says the error twice: OpenAI's reference has it at the top, and its client and others look for it under `error`. */
 function sayError(told: CutShort, number: number): string {
-  const error = { ...told, param: null };
-  const event = {
-    type: "error",
-    ...error,
-    sequence_number: number,
-    error: { type: "server_error", ...error },
-  };
+  const event = { type: "error", sequence_number: number, ...writeError(told) };
   return sseText({ event: event.type, data: JSON.stringify(event) });
 }
 

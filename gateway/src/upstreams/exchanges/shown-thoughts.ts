@@ -3,10 +3,10 @@
 import type { Dispatch } from "../../operation/forwarder.ts";
 import { isJsonObject, objectOrEmpty } from "../../platform/json.ts";
 import type { ChatAnswer, ChatEvent } from "../dialects/chat.ts";
-import type { Dialect } from "../dialects/dialect.ts";
+import type { SpokenDialect } from "../dialects/dialect.ts";
 import { createThoughtSieve } from "../dialects/unasked-thoughts.ts";
 
-export function asShownTo(callers: Dialect, answer: ChatAnswer, { input }: Dispatch): ChatAnswer {
+export function asShownTo(callers: SpokenDialect, answer: ChatAnswer, { input }: Dispatch): ChatAnswer {
   if (asksForThoughts(callers, input.body)) return answer;
   const mayCall = answer.parts.some(({ kind }) => kind === "tool_call");
   return { ...answer, parts: answer.parts.flatMap(createThoughtSieve({ mayCall })) };
@@ -14,7 +14,7 @@ export function asShownTo(callers: Dialect, answer: ChatAnswer, { input }: Dispa
 
 /** What of a stream is shown. Whether a call follows a thought nobody knows yet, but without tools none does. */
 export function eventsShownTo(
-  callers: Dialect,
+  callers: SpokenDialect,
   { input }: Dispatch,
 ): (event: ChatEvent) => readonly ChatEvent[] {
   if (asksForThoughts(callers, input.body)) return (event) => [event];
@@ -24,5 +24,5 @@ export function eventsShownTo(
   return createThoughtSieve<ChatEvent>({ mayCall });
 }
 
-const asksForThoughts = (callers: Dialect, body: unknown): boolean =>
+const asksForThoughts = (callers: SpokenDialect, body: unknown): boolean =>
   isJsonObject(body) && callers.asksForThoughts(body);

@@ -2,10 +2,10 @@
 // MCP servers' names, OpenAI and Anthropic those with dots, Google those that begin with a digit. One such tool would end the
 // whole call. The vendor is told a name that it takes, and the caller hears its own again.
 
-import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
+import { objectOrEmpty } from "../../platform/json.ts";
 import { isSaid } from "../dialects/added-instructions.ts";
 import type { ChatEvent, ChatPart, ChatRequest } from "../dialects/chat.ts";
-import { Inexpressible, type Dialect } from "../dialects/dialect.ts";
+import { Inexpressible, type Dialect, type SpokenDialect } from "../dialects/dialect.ts";
 
 /** The request with names that the vendors of this dialect take, in earlier calls and their results, too. */
 export function withTakenNames(request: ChatRequest, { takenToolNames }: Dialect): ChatRequest {
@@ -57,22 +57,14 @@ const digestPart = 12;
 /** What the caller's own tools are called, by the name that the vendor was told; without those that it was told as they are. */
 export type CallersNames = ReadonlyMap<string, string>;
 
-export function callersNames(body: unknown, { takenToolNames }: Dialect): CallersNames {
-  const declared = oneOrMore(objectOrEmpty(body)["tools"]).flatMap(namesIn);
-  const odd = declared.filter((name) => !takenToolNames.test(name));
+export function callersNames(
+  body: unknown,
+  callers: SpokenDialect,
+  { takenToolNames }: Dialect,
+): CallersNames {
+  const odd = callers.namesOfTools(objectOrEmpty(body)).filter((name) => !takenToolNames.test(name));
   return new Map(odd.map((name) => [takenName(name, takenToolNames), name]));
 }
-
-/** As the callers of each dialect write them. */
-function namesIn(tool: JsonObject): readonly string[] {
-  const functions = oneOrMore(tool["functionDeclarations"] ?? tool["function_declarations"]);
-  const named = [tool, objectOrEmpty(tool["function"]), ...functions].map(({ name }) => name);
-  return named.filter((name) => typeof name === "string");
-}
-
-/** In Google's dialect one object is a list of one. */
-const oneOrMore = (value: unknown): readonly JsonObject[] =>
-  (Array.isArray(value) ? (value as unknown[]) : [value]).filter(isJsonObject);
 
 /** A part or an event of an answer with the name that its caller knows. */
 export function withCallersName<Said extends ChatPart | ChatEvent>(said: Said, names: CallersNames): Said {

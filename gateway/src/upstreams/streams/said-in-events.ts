@@ -3,7 +3,7 @@
 import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { failureIn, isFilled } from "../exchanges/chat-failure.ts";
 import { eventsOf } from "../dialects/answer-events.ts";
-import type { Dialect, SseEvent, WriteContext } from "../dialects/dialect.ts";
+import type { Dialect, SpokenDialect, SseEvent, WriteContext } from "../dialects/dialect.ts";
 import { holdsUnshown, readAnswerPart } from "../dialects/gemini/read-answer-part.ts";
 import type { NativeChat } from "../exchanges/native-chat.ts";
 import { sseText } from "./sse.ts";
@@ -12,7 +12,7 @@ import { sseText } from "./sse.ts";
 export function saidInEvents(
   json: unknown,
   native: NativeChat,
-  callers: Dialect,
+  callers: SpokenDialect,
   context: WriteContext,
 ): string | undefined {
   if (Array.isArray(json) && native.dialect.name === "gemini") return sayChunks(json);

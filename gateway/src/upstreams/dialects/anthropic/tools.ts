@@ -99,6 +99,7 @@ export function writeToolChoice(
   request: Pick<ChatRequest, "model" | "tools" | "toolChoice" | "parallelToolCalls">,
 ): JsonObject | undefined {
   const { model, tools, toolChoice, parallelToolCalls } = request;
+  const oneAtATime = parallelToolCalls === false || parallelToolCalls === "unwanted";
   if (tools.length === 0) {
     if (!forcesCall(toolChoice)) return undefined;
     throw new Inexpressible("tool_choice", "a call is required, but there are no tools");
@@ -107,10 +108,10 @@ export function writeToolChoice(
     throw new Inexpressible("tool_choice", "this model decides itself whether it calls a tool: use auto");
   }
   if (toolChoice === "none") return { type: "none" };
-  if (toolChoice === undefined && parallelToolCalls !== false) return undefined;
+  if (toolChoice === undefined && !oneAtATime) return undefined;
   return {
     ...writeChoice(toolChoice ?? "auto"),
-    ...(parallelToolCalls === false ? { disable_parallel_tool_use: true } : {}),
+    ...(oneAtATime ? { disable_parallel_tool_use: true } : {}),
   };
 }
 

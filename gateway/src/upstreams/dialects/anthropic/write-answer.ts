@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../platform/json.ts";
-import type { ChatAnswer, ChatPart, ImagePart, StopReason } from "../chat.ts";
+import type { ChatAnswer, ChatPart, StopReason } from "../chat.ts";
 import type { WriteContext } from "../dialect.ts";
+import { markdownImage } from "../markdown-image.ts";
 import { marked } from "../marks.ts";
 import { writeStopReason } from "./stop-reason.ts";
 import { writeToolInput } from "../tool-input.ts";
@@ -77,7 +78,3 @@ export const emptyToolUse = (call: { readonly id: string; readonly name: string 
   input: {},
   caller: { type: "direct" },
 });
-
-/** The dialect has no place for a drawn image but its text. */
-export const markdownImage = ({ source }: Pick<ImagePart, "source">): string =>
-  `![image](${"url" in source ? source.url : `data:${source.mimeType};base64,${source.base64}`})`;

@@ -5,15 +5,9 @@ import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
 import { sse } from "./sse.ts";
+import { markdownImage } from "../markdown-image.ts";
 import { marked } from "../marks.ts";
-import {
-  emptyText,
-  emptyThinking,
-  emptyToolUse,
-  markdownImage,
-  redactedThinking,
-  unsigned,
-} from "./write-answer.ts";
+import { emptyText, emptyThinking, emptyToolUse, redactedThinking, unsigned } from "./write-answer.ts";
 
 type PartEvent = Extract<ChatEvent, { readonly index: number }>;
 

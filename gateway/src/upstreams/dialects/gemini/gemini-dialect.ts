@@ -1,4 +1,5 @@
 import type { Dialect } from "../dialect.ts";
+import { listed, namesIn } from "../names-in.ts";
 import { createEventReader } from "./read-events.ts";
 import { createEventWriter } from "./write-events.ts";
 import { readAnswer } from "./read-answer.ts";
@@ -14,6 +15,8 @@ export const geminiDialect: Dialect = {
   // Google itself has taken 128 letters for some time, and not everywhere.
   takenToolNames: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/,
   readRequest,
+  namesOfTools: ({ tools }) =>
+    listed(tools).flatMap((tool) => namesIn(tool["functionDeclarations"] ?? tool["function_declarations"])),
   asksForThoughts,
   writeRequest,
   readAnswer,

@@ -139,14 +139,14 @@ function readFile(value: unknown, field: string): FilePart | TextPart {
   return readDocument({ ...data, name }, place);
 }
 
-function readImageUrl(url: string, field: string): ImagePart["source"] {
+export function readImageUrl(url: string, field: string): ImagePart["source"] {
   if (/^https?:/i.test(url)) return { url: checkAddress(url, field) };
   const data = readDataUrl(url);
   if (data !== undefined) return data;
   throw new Inexpressible(field, "must be an http(s) address or data:<type>;base64,<data>");
 }
 
-function readDataUrl(url: string): { readonly mimeType: string; readonly base64: string } | undefined {
+export function readDataUrl(url: string): { readonly mimeType: string; readonly base64: string } | undefined {
   // Only the head is matched: the data may be megabytes.
   const comma = url.indexOf(",");
   const head = /^data:([^;,]+)(?:;[^,]*)?;base64$/i.exec(url.slice(0, Math.max(comma, 0)));

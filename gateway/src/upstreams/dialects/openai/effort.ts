@@ -7,11 +7,17 @@ import { forcesCall } from "../forces-call.ts";
 import { readNumber, readObject, readText, refuseOthers } from "./members.ts";
 
 export function readReasoning(body: JsonObject): Reasoning | undefined {
-  const effort = readText(body["reasoning_effort"], "reasoning_effort");
+  const effort = readEffort(body["reasoning_effort"], "reasoning_effort");
+  if (effort !== undefined) return effort;
+  // Qwen's word for it, which says more than nothing where a model thinks unasked.
+  return body["enable_thinking"] === false ? "off" : readThinking(body["thinking"]);
+}
+
+export function readEffort(value: unknown, field: string): Reasoning | undefined {
+  const effort = readText(value, field);
   switch (effort) {
     case undefined:
-      // Qwen's word for it, which says more than nothing where a model thinks unasked.
-      return body["enable_thinking"] === false ? "off" : readThinking(body["thinking"]);
+      return undefined;
     case "none":
       return "off";
     case "minimal":
@@ -23,7 +29,7 @@ export function readReasoning(body: JsonObject): Reasoning | undefined {
       return { effort };
     default:
       throw new Inexpressible(
-        "reasoning_effort",
+        field,
         `${JSON.stringify(effort)} is not none, minimal, low, medium, high, xhigh or max`,
       );
   }

@@ -1,6 +1,8 @@
 // The OpenAI Chat Completions dialect, both ways.
 
+import { objectOrEmpty, objectsIn } from "../../../platform/json.ts";
 import type { Dialect } from "../dialect.ts";
+import { namesIn } from "../names-in.ts";
 import { readAnswer } from "./read-answer.ts";
 import { writeAnswer } from "./write-answer.ts";
 import { createEventReader } from "./read-events.ts";
@@ -13,6 +15,7 @@ export const openaiDialect: Dialect = {
   name: "openai",
   takenToolNames: /^[a-zA-Z0-9_-]{1,64}$/,
   readRequest,
+  namesOfTools: ({ tools }) => namesIn(objectsIn(tools).map((tool) => objectOrEmpty(tool["function"]))),
   // They stand beside the answer, in a member that nobody takes for it.
   asksForThoughts: () => true,
   writeRequest,

@@ -17,7 +17,10 @@ export function readOutput(value: unknown): OutputFormat | undefined {
     case "json_object":
       return { kind: "json" };
     case "json_schema":
-      return readSchema(requireObject(format["json_schema"], "response_format.json_schema"));
+      return readSchema(
+        requireObject(format["json_schema"], "response_format.json_schema"),
+        "response_format.json_schema",
+      );
     default:
       throw new Inexpressible(
         "response_format.type",
@@ -26,8 +29,7 @@ export function readOutput(value: unknown): OutputFormat | undefined {
   }
 }
 
-function readSchema(value: JsonObject): OutputFormat {
-  const field = "response_format.json_schema";
+export function readSchema(value: JsonObject, field: string): OutputFormat {
   const schema = readObject(value["schema"], `${field}.schema`) ?? {};
   // The description has no place beside the schema; a schema describes itself in the same words.
   const description = readText(value["description"], `${field}.description`);

@@ -56,7 +56,7 @@ function writeToolMembers({ tools, toolChoice, parallelToolCalls }: ChatRequest)
   return {
     tools: writeTools(tools),
     tool_choice: toolChoice === undefined ? undefined : writeToolChoice(toolChoice),
-    parallel_tool_calls: parallelToolCalls,
+    parallel_tool_calls: parallelToolCalls === "unwanted" ? false : parallelToolCalls,
   };
 }
 
