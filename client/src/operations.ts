@@ -341,9 +341,10 @@ export interface Inputs {
     readonly [name: string]: any;
   };
   /**
-   * Answers with a model through OpenAI's Responses interface, tools and stored context included. Tools that the
-   * vendor runs, such as a web search or an MCP server, are refused with 400 unless the operator allows them.
-   * Members by which a router would ask another model, or write more than is held, are always refused with 400.
+   * Answers with any model through OpenAI's Responses interface. Only OpenAI keeps what was said for later calls.
+   * Tools that the vendor runs, such as a web search or an MCP server, are refused with 400 unless the operator
+   * allows them. Members by which a router would ask another model, or write more than is held, are always refused
+   * with 400.
    */
   readonly "responses.create": {
     /** A model of `GET /v1/models`. */

@@ -51,7 +51,7 @@ function numberAfter(event: JsonObject | undefined): number | undefined {
 const cutBy = (ending: ShownEnding): CutShort => (ending === "gateway_stopped" ? stopped : brokenOff);
 
 function sayError(told: CutShort, number: number): string {
-  const event = { type: "error", sequence_number: number, ...writeError(told) };
+  const event = { type: "error", ...writeError(told), sequence_number: number };
   return sseText({ event: event.type, data: JSON.stringify(event) });
 }
 
