@@ -37,7 +37,9 @@ export const schema = {
 /** To be called once in a file of tests; the books are audited after the last of them. */
 export async function useDialects() {
   const vendors = await openModelVendors();
-  const gateway = await openTestGateway({ config: vendors.config({ openai: "responses: translated", more: "sandbox: off" }) });
+  const gateway = await openTestGateway({
+    config: vendors.config({ openai: "responses: translated", more: "sandbox: off" }),
+  });
   afterAll(async () => {
     expect(await gateway.audit()).toEqual([]);
     for (const double of Object.values(vendors.doubles)) expect(double.violations).toEqual([]);

@@ -1,5 +1,5 @@
-// A conversation with a model, in words of ours. Three vendors speak three dialects; each is read into this
-// and written from it, so any dialect can be served by any vendor without nine translations.
+// A conversation with a model, in words of ours. Three vendors speak three dialects, and callers a fourth; each is read into
+// this and written from it, so any dialect can be served by any vendor without a translation for each pair.
 
 import type { WithheldRefusal } from "../../operation/withheld-refusal.ts";
 import type { JsonObject } from "../../platform/json.ts";

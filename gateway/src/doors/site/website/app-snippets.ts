@@ -41,7 +41,7 @@ gemini --model ${model}`,
 
 const responsesApps = (baseUrl: string, model: string): Block[] => [
   code(
-    "Codex, in ~/.codex/config.toml, with the key in TOLLGATE_KEY",
+    "Codex, with any model, in ~/.codex/config.toml, with the key in TOLLGATE_KEY",
     "toml",
     `model = "${model}"
 model_provider = "tollgate"
