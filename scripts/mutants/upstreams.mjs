@@ -432,9 +432,9 @@ export const mutants = [
   },
   {
     name: "a server that knows no Responses is asked for one",
-    file: "gateway/src/upstreams/forwarder.ts",
-    find: 'exchange === "responses" && upstream.responses === "translated" ? "chat" : exchange',
-    replace: "exchange",
+    file: "gateway/src/upstreams/protocols/openai.ts",
+    find: 'dispatch.upstream.responses === "translated" ? chat : undefined',
+    replace: "undefined",
     tests: ["test/models/responses-across-vendors.test.ts"],
   },
   {
@@ -499,6 +499,34 @@ export const mutants = [
     find: "      this.#turn = turn;\n",
     replace: "",
     tests: ["gateway/src/upstreams/dialects/responses/read-request.test.ts"],
+  },
+  {
+    name: "OpenAI's newest models do not think for Claude's agents",
+    file: "gateway/src/upstreams/protocols/openai.ts",
+    find: "request.tools.length > 0 && (wantsThinking",
+    replace: "request.tools.length > 99 && (wantsThinking",
+    tests: ["test/models/thinking-beside-tools.test.ts"],
+  },
+  {
+    name: "a limit that Responses refuse is told in them",
+    file: "gateway/src/upstreams/dialects/responses/write-request.ts",
+    find: "const outputTokensMin = 16;",
+    replace: "const outputTokensMin = 1;",
+    tests: ["test/models/thinking-beside-tools.test.ts"],
+  },
+  {
+    name: "Claude is sent thoughts that OpenAI sealed",
+    file: "gateway/src/upstreams/protocols/anthropic.ts",
+    find: 'type === "redacted_thinking" ? data : undefined',
+    replace: "undefined",
+    tests: ["test/models/thinking-beside-tools.test.ts"],
+  },
+  {
+    name: "a response that fails in a stream tells of the operator's key",
+    file: "gateway/src/upstreams/exchanges/chat-stream.ts",
+    find: '[json, objectOrEmpty(json["response"])].find(saysError)',
+    replace: "[json].find(saysError)",
+    tests: ["test/models/thinking-beside-tools.test.ts"],
   },
   {
     name: "a tool whose name another vendor takes ends the call",
@@ -824,16 +852,16 @@ export const mutants = [
   },
   {
     name: "a response of which more was cached than read is charged less than nothing for the rest",
-    file: "gateway/src/upstreams/exchanges/responses-usage.ts",
+    file: "gateway/src/upstreams/dialects/responses/read-usage.ts",
     find: 'Math.min(count(details, "cached_tokens") ?? 0, whole)',
     replace: 'count(details, "cached_tokens") ?? 0',
-    tests: ["gateway/src/upstreams/exchanges/responses-usage.test.ts"],
+    tests: ["gateway/src/upstreams/dialects/responses/read-usage.test.ts"],
   },
   {
     name: "what OpenAI keeps for twelve hours of a response is charged as kept for minutes",
-    file: "gateway/src/upstreams/exchanges/responses-usage.ts",
+    file: "gateway/src/upstreams/dialects/responses/read-usage.ts",
     find: 'Math.min(count(lifetimes, "ttl_12h_tokens") ?? 0, written)',
     replace: "Math.min(0, written)",
-    tests: ["gateway/src/upstreams/exchanges/responses-usage.test.ts"],
+    tests: ["gateway/src/upstreams/dialects/responses/read-usage.test.ts"],
   },
 ];

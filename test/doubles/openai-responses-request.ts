@@ -31,10 +31,21 @@ export function checkResponses(body: JsonObject): Problem | undefined {
     const message = `No tool call found for function call output with call_id ${String(stray["call_id"])}.`;
     return { message, param: "input" };
   }
-  if (!isPositiveInteger(body["max_output_tokens"] ?? 16))
-    return invalid("max_output_tokens", "a positive integer");
+  const unknown = items.find(
+    ({ type, encrypted_content: sealed = null }) =>
+      type === "reasoning" && sealed !== null && sealed !== sealedThought,
+  );
+  if (unknown) return { message: unreadable, code: "invalid_encrypted_content" };
+  const { max_output_tokens: limit = 16 } = body;
+  if (!isPositiveInteger(limit) || Number(limit) < 16)
+    return invalid("max_output_tokens", "an integer of at least 16");
   return checkStream(body);
 }
+
+/** What this double seals its thoughts as; it takes back no other. */
+export const sealedThought = "gAAAAABsealed-by-the-double==";
+
+const unreadable = "The encrypted content for item rs_0 could not be verified.";
 
 export function readResponses(body: JsonObject): Asked {
   const { input } = body;

@@ -1,6 +1,7 @@
 // How OpenAI says a response, whole or in a stream.
 
-import { objectOf } from "./json-read.ts";
+import { listOf, objectOf } from "./json-read.ts";
+import { sealedThought } from "./openai-responses-request.ts";
 import type { Reply } from "./model-reply.ts";
 import { serverError } from "./openai-refusal.ts";
 import type { Answer, StreamProgress } from "./scripted-answer.ts";
@@ -36,7 +37,7 @@ export const streamedResponse = ({
     { wire: event("response.created", { response: begun }) },
     {
       // Thinking that is not shown is done before anything is.
-      tokens: showsReasoning(said) ? 0 : said.reply.reasoningTokens,
+      tokens: summarizes(said) ? 0 : said.reply.reasoningTokens,
       wire: event("response.in_progress", { response: begun }),
     },
     ...itemsOf(said).flatMap((item, index) => itemEvents({ said, item, index, event })),
@@ -93,8 +94,12 @@ function ended(said: Said, usage: unknown): JsonObject {
 
 type Item = JsonObject & { readonly id: string };
 
-const showsReasoning = ({ reply, body }: Said): boolean =>
+const summarizes = ({ reply, body }: Said): boolean =>
   reply.reasoning !== "" && typeof objectOf(body["reasoning"])["summary"] === "string";
+
+/** Who has nothing kept gets what was thought to keep it himself. */
+const seals = ({ reply, body }: Said): boolean =>
+  reply.reasoning !== "" && listOf(body["include"]).includes("reasoning.encrypted_content");
 
 function itemsOf(said: Said): readonly Item[] {
   const { reply } = said;
@@ -102,7 +107,8 @@ function itemsOf(said: Said): readonly Item[] {
   const thinking: Item = {
     id: "rs_0",
     type: "reasoning",
-    summary: [{ type: "summary_text", text: reply.reasoning }],
+    summary: summarizes(said) ? [{ type: "summary_text", text: reply.reasoning }] : [],
+    ...(seals(said) && { encrypted_content: sealedThought }),
   };
   const message: Item = {
     id: "msg_0",
@@ -112,7 +118,7 @@ function itemsOf(said: Said): readonly Item[] {
     content: [textPart(reply.text)],
   };
   return [
-    ...(showsReasoning(said) ? [thinking] : []),
+    ...(summarizes(said) || seals(said) ? [thinking] : []),
     ...(reply.text !== "" || reply.toolCalls.length === 0 ? [message] : []),
     ...reply.toolCalls.map(({ id, name, arguments: text }, index) => ({
       id: `fc_${index}`,
@@ -156,6 +162,7 @@ const itemEvents = ({
     switch (item["type"]) {
       case "reasoning": {
         const part = { ...at, summary_index: 0 };
+        if (!summarizes(said)) return [];
         return [
           {
             wire: event("response.reasoning_summary_part.added", {

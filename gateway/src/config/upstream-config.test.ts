@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { upstream } from "./upstream-config.ts";
 
 const written = { protocol: "openai", key: "an-operator-key-of-tests" };
-const responsesAt = (url: string, more: object = {}): string =>
+const responsesAt = (url: string, more: object = {}): string | undefined =>
   upstream.parse({ ...written, url, ...more }).responses;
 const streamUsageAt = (url: string, more: object = {}): string =>
   upstream.parse({ ...written, url, ...more }).streamUsage;
@@ -22,7 +22,8 @@ test("Responses are translated for Mistral and Google, who do not know them, and
     "translated",
   ]);
   expect(responsesAt(google, { responses: "native" })).toBe("native");
-  expect(responsesAt("https://api.openai.com/v1")).toBe("native");
+  expect(responsesAt("https://eu.api.openai.com/v1")).toBe("native");
+  expect(responsesAt("http://127.0.0.1:8000/v1")).toBeUndefined();
   expect(responsesAt("http://127.0.0.1:8000/v1", { responses: "translated" })).toBe("translated");
 });
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isMistral, knowsNoResponses } from "../operation/vendor-addresses.ts";
+import { isMistral, knowsNoResponses, knowsResponses } from "../operation/vendor-addresses.ts";
 import { protocolWords, usualTransport } from "../operation/vendors.ts";
 import type { LinkSettings, Upstream } from "../operation/upstream.ts";
 import { httpBase, httpUrl } from "./http-url.ts";
@@ -70,8 +70,10 @@ export const upstream = z
 const streamUsageUsual = (written: Pick<Upstream, "url">): Upstream["streamUsage"] =>
   isMistral(written) ? "never" : "ask";
 
-const responsesUsual = (written: Pick<Upstream, "url">): Upstream["responses"] =>
-  knowsNoResponses(written) ? "translated" : "native";
+function responsesUsual(written: Pick<Upstream, "url">): Upstream["responses"] {
+  if (knowsNoResponses(written)) return "translated";
+  return knowsResponses(written) ? "native" : undefined;
+}
 
 function linkSettingsOf(written: {
   readonly authorize_url?: string | undefined;

@@ -28,8 +28,11 @@ export interface Upstream {
   readonly outputLimit: "max_tokens" | "max_completion_tokens" | undefined;
   /** Whether it is asked to tell at the end of a stream what it used, which some vendors of OpenAI's dialect refuse. */
   readonly streamUsage: "ask" | "never";
-  /** Whether it knows OpenAI's Responses; elsewhere they are translated. */
-  readonly responses: "native" | "translated";
+  /**
+   * Whether it knows OpenAI's Responses, or they are translated for it. Undefined where nobody has said so: then it is asked in
+   * them by callers who speak them, and by nobody else.
+   */
+  readonly responses: "native" | "translated" | undefined;
   /** Which models without a `via` of their own it has; undefined for all of its protocol. */
   readonly models: ReadonlySet<string> | undefined;
   /** For a platform whose people can link their accounts, once all that this takes is configured. */

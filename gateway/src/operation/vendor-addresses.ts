@@ -18,6 +18,11 @@ export const isMistral = ({ url }: Pick<Upstream, "url">): boolean => mistral.te
 
 const mistral = /^https:\/\/(api|codestral)\.mistral\.ai(?=[:/]|$)/i;
 
+/** Azure has them at some of its addresses only. */
+export const knowsResponses = ({ url }: Pick<Upstream, "url">): boolean => openAisOwn.test(url);
+
+const openAisOwn = /^https:\/\/([\w-]+\.)?api\.openai\.com(?=[:/]|$)/i;
+
 /** Mistral and Google, who answer OpenAI's chat completions and not its Responses. */
 export const knowsNoResponses = ({ url }: Pick<Upstream, "url">): boolean =>
   mistral.test(url) || google.test(url);

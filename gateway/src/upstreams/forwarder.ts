@@ -5,7 +5,7 @@ import { jsonIn, roughTextOf } from "./answers/answer-text.ts";
 import type { HttpClient, HttpOutcome, HttpStream, OutcomeReader } from "./http/http-client.ts";
 import { Inexpressible, type SseEvent } from "./dialects/dialect.ts";
 import { isTooDeep, withExactArguments } from "./dialects/exact-json.ts";
-import type { Exchange, OwnAnswer, Protocol, VendorRequest } from "./protocol.ts";
+import type { OwnAnswer, Protocol, VendorRequest } from "./protocol.ts";
 import { failureToldIn } from "./streams/opening-failure.ts";
 import { readOutcome, type Understanding } from "./answers/read-outcome.ts";
 import { renameModel } from "./rename-model.ts";
@@ -22,11 +22,13 @@ export function createForwarder(http: HttpClient, protocols: Readonly<Record<str
       const { model } = asked;
       const dispatch = !model || model.name === model.askedAs ? asked : renameModel(asked, model.name);
       const protocol = protocols[dispatch.upstream.protocol];
-      const exchange = protocol && exchangeOf(protocol, dispatch);
-      if (!protocol || !exchange) {
-        throw new Error(`${dispatch.upstream.protocol} has no exchange "${dispatch.service.exchange}".`);
-      }
+      if (!protocol) throw new Error(`There is no protocol "${dispatch.upstream.protocol}".`);
       try {
+        const named = protocol.exchanges[dispatch.service.exchange];
+        const exchange = protocol.exchangeInstead?.(dispatch) ?? named;
+        if (!exchange) {
+          throw new Error(`${dispatch.upstream.protocol} has no exchange "${dispatch.service.exchange}".`);
+        }
         const request = exchange.request(dispatch);
         if ("answer" in request) return answeredHere(request, dispatch);
         return new ReadyCall({ http, room, protocol, exchange, dispatch }, request);
@@ -37,12 +39,6 @@ export function createForwarder(http: HttpClient, protocols: Readonly<Record<str
       }
     },
   };
-}
-
-/** Who does not know Responses is asked for a chat completion in their place. */
-function exchangeOf({ exchanges }: Protocol, { service, upstream }: Dispatch): Exchange | undefined {
-  const { exchange } = service;
-  return exchanges[exchange === "responses" && upstream.responses === "translated" ? "chat" : exchange];
 }
 
 /** By what a call is sent, and its answer understood. */

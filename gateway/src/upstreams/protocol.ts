@@ -15,6 +15,8 @@ export interface Protocol extends OperatorWords {
   /** A list of the models that a key may use, where it costs nothing. */
   readonly listing?: Listing;
   readonly exchanges: Readonly<Partial<Record<ExchangeName, Exchange>>>;
+  /** The exchange for a call that this vendor is better asked in another way than its operation says; undefined for any other. */
+  readonly exchangeInstead?: (dispatch: Dispatch) => Exchange | undefined;
 }
 
 /** What a vendor's errors say of the operator in words of its own. */

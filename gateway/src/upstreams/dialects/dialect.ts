@@ -1,4 +1,4 @@
-import type { CallersDialect, ModelDialect } from "../../platform/dialect.ts";
+import type { CallersDialect } from "../../platform/dialect.ts";
 import type { JsonObject } from "../../platform/json.ts";
 import type { ChatAnswer, ChatEvent, ChatRequest, ChatUsage } from "./chat.ts";
 
@@ -72,7 +72,6 @@ export interface SpokenDialect {
  * an event never throws: vendors are taken as they come.
  */
 export interface Dialect extends SpokenDialect {
-  readonly name: ModelDialect;
   /** The names of tools that all vendors who speak it take. */
   readonly takenToolNames: RegExp;
   readonly writeRequest: (request: ChatRequest, hearer?: Hearer) => JsonObject;

@@ -8,6 +8,8 @@ const marks = {
   anthropic: "tollgateanthropic000",
   /** A thought that Claude sealed. */
   redacted: "tollgateredacted0000",
+  /** A thought that OpenAI sealed. */
+  openai: "tollgateopenai000000",
   /** What Gemini signed a call with. */
   gemini: "tollgategemini000000",
   /** Nobody signed it. */
@@ -18,6 +20,9 @@ type Mark = keyof typeof marks;
 
 /** What every mark begins with: where it does not occur, nothing is marked. */
 export const markStart = "tollgate";
+
+/** Whether it is for one vendor alone, who is not the one that is asked. */
+export const isMarked = (written: string): boolean => written.startsWith(markStart);
 
 /** Google's clients decode such tokens, some strictly, and encode them anew, so mark and all it is base64 of the standard. */
 export const marked = (mark: Mark, token = ""): string => marks[mark] + Buffer.from(token).toString("base64");

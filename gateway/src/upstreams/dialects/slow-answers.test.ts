@@ -2,19 +2,19 @@
 // dialect's words takes time that grows with its length, and no faster.
 
 import { expect, test } from "bun:test";
-import type { ModelDialect } from "../../platform/dialect.ts";
+import type { CallersDialect, ModelDialect } from "../../platform/dialect.ts";
 import { expectInProportion } from "../../platform/test-in-proportion.ts";
 import { readResponseHead } from "../http/response-head.ts";
 import { responseEvents } from "../exchanges/responses-events.ts";
 import type { SseEvent } from "./dialect.ts";
-import { dialects } from "./dialects.ts";
+import { dialects, spokenDialects } from "./dialects.ts";
 
 const context = { id: "x", model: "m", createdSeconds: 0, includeUsage: false };
 
 /** All of these events, read and written again; the number of what was written. */
-function translate(from: ModelDialect, to: ModelDialect, events: readonly object[]): number {
+function translate(from: ModelDialect, to: CallersDialect, events: readonly object[]): number {
   const read = dialects[from].createEventReader();
-  const writer = dialects[to].createEventWriter(context);
+  const writer = spokenDialects[to].createEventWriter(context);
   let written = 0;
   for (const event of events) {
     for (const said of read(sse(event))) written += writer.write(said).length;
@@ -89,7 +89,7 @@ const streams = [
 ] as const;
 
 const cases = streams.flatMap(([from, events, count]) =>
-  Object.values(dialects).map(({ name: to }) => [events.name, from, to, events, count] as const),
+  Object.values(spokenDialects).map(({ name: to }) => [events.name, from, to, events, count] as const),
 );
 
 test.each(cases)("%s of %s in words of %s: four times as much takes about as much longer", (...given) => {

@@ -72,6 +72,7 @@ export function chatExchange(native: NativeChat): Exchange {
       return callers === own ? undefined : writeDialectError(callers.name, status, readErrorMessage(json));
     },
     asEvents: (json, dispatch) => {
+      if (native.asEvents) return native.asEvents(json);
       const callers = callersOf(dispatch);
       return saidInEvents(json, native, callers, contextOf(dispatch, callers));
     },

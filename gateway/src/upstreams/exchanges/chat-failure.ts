@@ -2,6 +2,7 @@ import type { HiddenFailure } from "../../operation/exchanged.ts";
 import { isJsonObject, type JsonObject } from "../../platform/json.ts";
 import { choiceError, hasWritten } from "../dialects/openai/answer-members.ts";
 import { saysError, statusSaidIn } from "../answers/hidden-error.ts";
+import { holdsOutput } from "./responses-output.ts";
 
 /** Every answer of these dialects is an object; a page of HTML comes from a wrong address or a proxy in between. */
 export function chatFailureIn(json: unknown): HiddenFailure | undefined {
@@ -24,6 +25,11 @@ export function failureIn(json: unknown): JsonObject | undefined {
 /** Whether nothing was said in it that somebody may have paid for. */
 export const isWithoutAnswer = (json: unknown): boolean =>
   !isJsonObject(json) ||
-  !(isFilled(json["content"]) || isFilled(json["candidates"]) || hasWritten(json["choices"]));
+  !(
+    isFilled(json["content"]) ||
+    isFilled(json["candidates"]) ||
+    hasWritten(json["choices"]) ||
+    holdsOutput(json["output"])
+  );
 
 export const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length > 0;

@@ -1,4 +1,5 @@
 import type { Dispatch } from "../../operation/forwarder.ts";
+import { objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { objectIn } from "../answers/answer-text.ts";
 import { failureIn } from "./chat-failure.ts";
 import { oddUsage } from "./chat-tokens.ts";
@@ -114,10 +115,16 @@ function withheldFrom(
 ): readonly ChatEvent[] {
   if (!events.some(isError)) return events;
   const json = objectIn(data);
-  const said = json && (saysError(json) ? json : failureIn(json));
+  const said = json && errorSaidIn(json);
   const refused = said && withheldRefusal(said, words);
   if (refused === undefined) return events;
   return events.map((event) => (isError(event) ? { ...errorOf(withheld), refused } : event));
+}
+
+/** OpenAI's responses say it in the event itself, or inside of the response that failed. */
+function errorSaidIn(json: JsonObject): JsonObject | undefined {
+  const said = [json, objectOrEmpty(json["response"])].find(saysError);
+  return said ?? (json["type"] === "error" ? { error: json } : failureIn(json));
 }
 
 const isError = (event: ChatEvent): event is StreamError => event.kind === "error";

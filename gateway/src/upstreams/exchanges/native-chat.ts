@@ -24,6 +24,8 @@ export interface NativeChat {
   readonly isKeptElsewhere?: Exchange["isKeptElsewhere"];
   /** What an error of this vendor's would be as an answer, where every other vendor would have given one. */
   readonly answerIn?: (status: number, json: unknown) => JsonObject | undefined;
+  /** A whole answer as the events of this dialect, where they are not those of its writer; undefined for what is no answer. */
+  readonly asEvents?: (json: unknown) => string | undefined;
   /** Where this dialect reports usage. */
   readonly usageOf: (json: JsonObject) => unknown;
 }

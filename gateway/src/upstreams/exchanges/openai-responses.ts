@@ -2,7 +2,7 @@
 // that the hold was computed from is added, and usage is read on the way.
 
 import type { HiddenFailure } from "../../operation/exchanged.ts";
-import { modelOf } from "../../operation/forwarder.ts";
+import { modelOf, type Dispatch } from "../../operation/forwarder.ts";
 import type { TokenReading } from "../../operation/token-reading.ts";
 import type { CallInput } from "../../operation/call-input.ts";
 import { isJsonObject, objectOrEmpty, objectsIn, type JsonObject } from "../../platform/json.ts";
@@ -18,25 +18,27 @@ import { nativeBody } from "./native-body.ts";
 import { failedAtOnce, isFailed, responseEvents } from "./responses-events.ts";
 import { textBytes } from "./responses-output.ts";
 import { responsesStream } from "./responses-stream.ts";
-import { modelIn, readUsage } from "./responses-usage.ts";
+import { modelIn, readUsage } from "../dialects/responses/read-usage.ts";
 import { withSystemRole } from "./with-system-role.ts";
 import { rewritten, type ForeignRule } from "./without-marked.ts";
 
 export const openaiResponses: Exchange = {
-  request: (dispatch) => {
-    const { service, upstream } = dispatch;
-    const input = withSystemRole(withoutOurThoughts(dispatch.input), "input", upstream);
-    const body = objectOrEmpty(input.body);
-    const limited = typeof body["max_output_tokens"] === "number";
-    const added = limited ? {} : { max_output_tokens: modelOf(dispatch).unaskedOutputTokensMax };
-    return { method: "POST", path: service.path, body: nativeBody(input.rawBody, body, added) };
-  },
+  request: (dispatch) => ({ method: "POST", path: dispatch.service.path, body: responsesBody(dispatch) }),
   hiddenFailure,
   isKeptElsewhere,
   read: (json, dispatch) => ({ tokens: readTokens(json), keptIds: keptIdsIn(json, dispatch) }),
   asEvents: responseEvents,
   stream: responsesStream,
 };
+
+/** The caller's own body, with the limit that the hold was computed from. */
+export function responsesBody(dispatch: Dispatch): string | Uint8Array {
+  const input = withSystemRole(withoutOurThoughts(dispatch.input), "input", dispatch.upstream);
+  const body = objectOrEmpty(input.body);
+  const limited = typeof body["max_output_tokens"] === "number";
+  const added = limited ? {} : { max_output_tokens: modelOf(dispatch).unaskedOutputTokensMax };
+  return nativeBody(input.rawBody, body, added);
+}
 
 /** What we sealed for another vendor only we can read, and OpenAI would refuse it. */
 const withoutOurThoughts = (input: CallInput): CallInput =>

@@ -14,7 +14,7 @@ import { sseText, type SseFrame } from "../streams/sse.ts";
 import { KeptIds } from "./kept-ids.ts";
 import { endings } from "./responses-events.ts";
 import { holdsOutput, isImageCall, isOutput, textBytes } from "./responses-output.ts";
-import { modelIn, readUsage } from "./responses-usage.ts";
+import { modelIn, readUsage } from "../dialects/responses/read-usage.ts";
 
 export function responsesStream(dispatch: Dispatch, words: OperatorWords): StreamRules {
   const read = createEventReader(words);

@@ -7,7 +7,7 @@ import type { Protocol } from "../protocol.ts";
 import { isJsonObject, objectOrEmpty, objectsIn, type JsonObject } from "../../platform/json.ts";
 import { countTokens } from "../exchanges/count-tokens.ts";
 import type { Dispatch } from "../../operation/forwarder.ts";
-import { markStart } from "../dialects/marks.ts";
+import { isMarked, markStart } from "../dialects/marks.ts";
 import { nativeBody } from "../exchanges/native-body.ts";
 import { detailsCodeOf, errorIn } from "../answers/hidden-error.ts";
 import { readListing } from "../answers/read-listing.ts";
@@ -80,8 +80,10 @@ const shutOutCodes: ReadonlySet<unknown> = new Set([
 const foreign: ForeignRule = {
   words: [markStart],
   places: { messages: { content: {} } },
-  judge: ({ type, signature }) =>
-    type === "thinking" && typeof signature === "string" && signature.startsWith(markStart) ? "all" : [],
+  judge: ({ type, signature, data }) => {
+    const told = type === "thinking" ? signature : type === "redacted_thinking" ? data : undefined;
+    return typeof told === "string" && isMarked(told) ? "all" : [];
+  },
 };
 
 function ownBody({ input }: Dispatch): string | Uint8Array {

@@ -1,22 +1,38 @@
-import type { Dispatch } from "../../operation/forwarder.ts";
+import { modelOf, type Dispatch } from "../../operation/forwarder.ts";
 import { isMistral, isOpenAiItself } from "../../operation/vendor-addresses.ts";
 import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { asksForUsage, chatExchange } from "../exchanges/chat-exchange.ts";
+import { spokenDialects } from "../dialects/dialects.ts";
+import { besideToolsOf } from "../dialects/openai/effort.ts";
 import { openaiDialect } from "../dialects/openai/openai-dialect.ts";
+import { responsesDialect } from "../dialects/responses/responses-dialect.ts";
+import { sayable } from "../dialects/responses/write-request.ts";
 import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
 import type { NativeChat } from "../exchanges/native-chat.ts";
-import type { Protocol } from "../protocol.ts";
+import type { Exchange, Protocol } from "../protocol.ts";
 import type { SseFrame } from "../streams/sse.ts";
 import { estimateTokens } from "../exchanges/count-tokens.ts";
 import { nativeBody } from "../exchanges/native-body.ts";
 import { openaiEmbeddings } from "../exchanges/openai-embeddings.ts";
 import { openaiImages } from "../exchanges/openai-images.ts";
 import { ownInput } from "./openai-itself.ts";
-import { openaiResponses } from "../exchanges/openai-responses.ts";
+import { openaiResponses, responsesBody } from "../exchanges/openai-responses.ts";
+import { responseEvents } from "../exchanges/responses-events.ts";
 import { limitChanges, withLimitWord } from "../exchanges/output-limit.ts";
 import { isAboutGoogleAccount } from "../answers/google-refusal.ts";
 import { errorIn } from "../answers/hidden-error.ts";
 import { readListing } from "../answers/read-listing.ts";
+
+/** Where a chat completion keeps its model from thinking beside tools, or from calling them. */
+const nativeInResponses: NativeChat = {
+  dialect: responsesDialect,
+  path: () => "/responses",
+  nativeBody: responsesBody,
+  completeBody: (body) => body,
+  takesInstructionsAnywhere: () => true,
+  asEvents: responseEvents,
+  usageOf: (json) => objectOrEmpty(json["response"])["usage"] ?? json["usage"],
+};
 
 const native: NativeChat = {
   dialect: openaiDialect,
@@ -47,7 +63,34 @@ const nothingSaid: JsonObject = {
   choices: [{ index: 0, message: { role: "assistant", content: "" }, finish_reason: "length" }],
 };
 
+const chat = chatExchange(native);
+const chatInResponses = chatExchange(nativeInResponses);
+
+/** Who does not know Responses is asked for a chat completion, and who does is asked in them where that gets more of a model. */
+function exchangeInstead(dispatch: Dispatch): Exchange | undefined {
+  const { exchange } = dispatch.service;
+  if (exchange === "responses") return dispatch.upstream.responses === "translated" ? chat : undefined;
+  return exchange === "chat" && isLessInCompletions(dispatch) ? chatInResponses : undefined;
+}
+
+function isLessInCompletions(dispatch: Dispatch): boolean {
+  const { service, upstream, input, streaming } = dispatch;
+  if (upstream.responses !== "native" || service.dialect === undefined || service.dialect === "openai") {
+    return false;
+  }
+  const model = modelOf(dispatch).name;
+  const besideTools = besideToolsOf(model);
+  if (besideTools === undefined) return false;
+  const request = spokenDialects[service.dialect].readRequest(objectOrEmpty(input.body), {
+    model,
+    stream: streaming,
+  });
+  const wantsThinking = (request.reasoning ?? "off") !== "off";
+  return request.tools.length > 0 && (wantsThinking || besideTools === "refused") && sayable(request);
+}
+
 export const openai: Protocol = {
+  exchangeInstead,
   isAboutOperator: (status, json) =>
     isAboutGoogleAccount(status, json) || (status === 400 && isAboutOurAccount(json)),
   callersError: (status, json) =>
@@ -56,7 +99,7 @@ export const openai: Protocol = {
       : undefined,
   listing: { path: "/models", read: readListing({ list: "data", name: "id" }) },
   exchanges: {
-    chat: chatExchange(native),
+    chat,
     responses: openaiResponses,
     embeddings: openaiEmbeddings,
     images: openaiImages,

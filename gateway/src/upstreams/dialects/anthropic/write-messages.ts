@@ -6,6 +6,7 @@ import { withoutUndefined } from "../without-undefined.ts";
 import { isClaudeSince } from "./claude-version.ts";
 import { isBlank, writeDocumentBlock, writeImageBlock, writeTextBlock } from "./content-blocks.ts";
 import { writeToolInput } from "../tool-input.ts";
+import { isMarked } from "../marks.ts";
 import { toolUseId } from "./tool-use-id.ts";
 
 interface Turn {
@@ -79,7 +80,9 @@ const writeTurn = ({ role, parts }: Turn): JsonObject => ({
 // Anthropic takes back only thinking that it signed. What another model thought is not part of what was said.
 function isSayable(part: ChatPart): boolean {
   if (part.kind === "text") return !isBlank(part);
-  if (part.kind === "reasoning") return part.signature !== undefined || part.redacted !== undefined;
+  // What OpenAI sealed, Anthropic refuses.
+  if (part.kind === "reasoning")
+    return part.signature !== undefined || (part.redacted !== undefined && !isMarked(part.redacted));
   return true;
 }
 

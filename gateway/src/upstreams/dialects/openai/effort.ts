@@ -78,9 +78,18 @@ const cannotBeForced = /^(deepseek-v4|kimi-k2\.[56])/;
 
 /** The effort to write for this model; undefined where nothing is said. */
 function writeEffort({ model, reasoning, tools }: Thinker): string | undefined {
-  const known = knownModel(model);
-  if (tools.length > 0 && known?.besideTools !== undefined) return writeBesideTools(known.besideTools);
+  const besideTools = knownModel(model)?.besideTools;
+  if (tools.length > 0 && besideTools !== undefined) return writeBesideTools(besideTools);
+  return effortFor({ model, reasoning });
+}
+
+/** The same where tools do not keep a model from thinking. */
+export function effortFor({
+  model,
+  reasoning,
+}: Pick<ChatRequest, "model" | "reasoning">): string | undefined {
   if (reasoning === undefined) return undefined;
+  const known = knownModel(model);
   const wanted = wantedEffort(reasoning);
   // Whose models' efforts nobody knows is told what was wanted, but not that nothing was: many refuse that.
   if (known === undefined) return wanted === "none" ? undefined : wanted;
@@ -121,6 +130,9 @@ function knownModel(model: string): KnownModel | undefined {
   const [name = ""] = model.split("/").slice(-1);
   return knownModels.find(({ names, atHome }) => names.test(atHome ? model : name));
 }
+
+/** Whether a model calls tools in a chat completion only while it does not think, or not at all there. */
+export const besideToolsOf = (model: string): BesideTools | undefined => knownModel(model)?.besideTools;
 
 interface KnownModel {
   readonly names: RegExp;

@@ -5,7 +5,7 @@ import type { ChatUsage, StopReason } from "../chat.ts";
 import type { AskedAgain, WriteContext } from "../dialect.ts";
 import { asksForSummary } from "./read-request.ts";
 import { declaredTools } from "./tools.ts";
-import { writeUsage } from "./usage.ts";
+import { writeUsage } from "./write-usage.ts";
 
 /** Clients find here what they asked for, or what they left to the vendor to choose. */
 export const saidAgain = (body: JsonObject): AskedAgain => ({

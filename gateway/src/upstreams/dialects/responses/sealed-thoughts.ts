@@ -25,6 +25,7 @@ export function unseal(sealed: string): Unsealed | undefined {
   const read = readMarked(sealed);
   switch (read?.mark) {
     case undefined:
+    case "openai":
       return undefined;
     case "redacted":
       return { kind: "reasoning", text: "", redacted: read.token };
@@ -35,6 +36,15 @@ export function unseal(sealed: string): Unsealed | undefined {
     case "anthropic":
       return signedThought(read.token);
   }
+}
+
+/** A thought of OpenAI's, as callers of other dialects keep it. */
+export const markOpenAis = (sealed: string): string => marked("openai", sealed);
+
+/** What OpenAI gets back of a thought; undefined for what is not its own. */
+export function openAisIn({ redacted }: Pick<ReasoningPart, "redacted">): string | undefined {
+  const read = readMarked(redacted ?? "");
+  return read?.mark === "openai" ? read.token : undefined;
 }
 
 /** Nobody but a caller who wrote it anew can have spoilt it. */

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readUsage } from "./responses-usage.ts";
+import { readUsage } from "./read-usage.ts";
 
 const bucketsOf = (cached: number, written: number): readonly (number | undefined)[] => {
   const details = { cached_tokens: cached, cache_write_tokens: written };

@@ -1,6 +1,6 @@
-import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
-import { readCount } from "../../prices/read-count.ts";
-import type { ChatUsage } from "../dialects/chat.ts";
+import { isJsonObject, objectOrEmpty, type JsonObject } from "../../../platform/json.ts";
+import { readCount } from "../../../prices/read-count.ts";
+import type { ChatUsage } from "../chat.ts";
 
 /** Cached tokens are inside the input here; ours are disjoint, and no bucket is negative. */
 export function readUsage(usage: unknown, anomalies: string[]): ChatUsage | undefined {
@@ -17,7 +17,9 @@ export function readUsage(usage: unknown, anomalies: string[]): ChatUsage | unde
   // What is kept for twelve hours, and not for thirty minutes, is sold at the price of what is kept longer.
   const lifetimes = objectOrEmpty(details["cache_write_tokens_details"]);
   const cacheWrite1h = Math.min(count(lifetimes, "ttl_12h_tokens") ?? 0, written);
-  return { input, output, cacheRead, cacheWrite: written - cacheWrite1h, cacheWrite1h, reasoning: undefined };
+  const thought = count(objectOrEmpty(usage["output_tokens_details"]), "reasoning_tokens");
+  const reasoning = thought === undefined ? undefined : Math.min(thought, output);
+  return { input, output, cacheRead, cacheWrite: written - cacheWrite1h, cacheWrite1h, reasoning };
 }
 
 export const modelIn = ({ model }: JsonObject): string | undefined =>

@@ -1,0 +1,144 @@
+import { expect, test } from "bun:test";
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatPart, ChatRequest } from "../chat.ts";
+import { marked } from "../marks.ts";
+import { bareRequest, refusedField } from "../test-requests.ts";
+import { responsesDialect } from "./responses-dialect.ts";
+import { sayable } from "./write-request.ts";
+
+const write = (request: Partial<ChatRequest>): JsonObject =>
+  responsesDialect.writeRequest({ ...bareRequest, ...request });
+const text = (said: string) => ({ kind: "text", text: said }) as const;
+const call = (id: string, signature?: string): ChatPart => ({
+  kind: "tool_call",
+  id,
+  name: "f",
+  arguments: "{}",
+  ...(signature === undefined ? {} : { signature }),
+});
+
+test("a turn is items in its order, and thoughts of other vendors are none of them", () => {
+  const { instructions, input } = write({
+    system: [text("a"), text("b")],
+    messages: [
+      {
+        role: "user",
+        parts: [
+          text("Look."),
+          { kind: "image", source: { mimeType: "image/png", base64: "AAAA" } },
+          { kind: "file", source: { mimeType: "application/pdf", base64: "AAAA" }, name: undefined },
+          { kind: "file", source: { url: "https://x.test/a.pdf" }, name: "a.pdf" },
+        ],
+      },
+      {
+        role: "assistant",
+        parts: [
+          { kind: "reasoning", text: "Claude's.", signature: "sig" },
+          { kind: "reasoning", text: "", redacted: "Claude's" },
+          { kind: "reasoning", text: "", redacted: marked("openai", "sealed") },
+          text("One."),
+          text("Two."),
+          call("c1", "Gemini's"),
+        ],
+      },
+      { role: "system", parts: [text("Now briefly.")] },
+      {
+        role: "user",
+        parts: [
+          {
+            kind: "tool_result",
+            callId: "c1",
+            name: undefined,
+            content: [text("See:"), { kind: "image", source: { url: "https://x.test/a.png" } }],
+            isError: false,
+          },
+          text("And?"),
+        ],
+      },
+    ],
+  });
+  expect(instructions).toBe("a\n\nb");
+  expect(input).toEqual([
+    {
+      role: "user",
+      content: [
+        { type: "input_text", text: "Look." },
+        { type: "input_image", detail: "auto", image_url: "data:image/png;base64,AAAA" },
+        { type: "input_file", filename: "document.pdf", file_data: "data:application/pdf;base64,AAAA" },
+        { type: "input_file", file_url: "https://x.test/a.pdf" },
+      ],
+    },
+    { type: "reasoning", summary: [], encrypted_content: "sealed" },
+    { role: "assistant", content: "One.\n\nTwo." },
+    { type: "function_call", call_id: "c1", name: "f", arguments: "{}" },
+    {
+      type: "function_call_output",
+      call_id: "c1",
+      output: [
+        { type: "input_text", text: "See:" },
+        { type: "input_image", detail: "auto", image_url: "https://x.test/a.png" },
+      ],
+    },
+    { role: "user", content: "And?" },
+    // Nothing may stand between a call and its result.
+    { role: "developer", content: "Now briefly." },
+  ]);
+});
+
+test("what is written is read as what it was", () => {
+  const request: Partial<ChatRequest> = {
+    model: "gpt-5.5",
+    system: [text("Be brief.")],
+    messages: [
+      { role: "user", parts: [text("Look.")] },
+      { role: "assistant", parts: [text("Looking."), call("c1"), call("c2")] },
+    ],
+    tools: [{ name: "f", description: "F.", parameters: { type: "object", properties: {} }, strict: false }],
+    toolChoice: { name: "f" },
+    outputTokensMax: 100,
+    output: {
+      kind: "json_schema",
+      name: "n",
+      schema: { type: "object", properties: {}, required: [], additionalProperties: false },
+      strict: true,
+    },
+    reasoning: { effort: "high" },
+    endUser: "ann",
+  };
+  const { system, messages, tools, toolChoice, outputTokensMax, output, reasoning, endUser } =
+    responsesDialect.readRequest(write(request), { model: "gpt-5.5", stream: false });
+  expect<object>({
+    model: "gpt-5.5",
+    system,
+    messages,
+    tools,
+    toolChoice,
+    outputTokensMax,
+    output,
+    reasoning,
+    endUser,
+  }).toEqual(request);
+});
+
+test("an assistant's picture cannot be said, and nothing that this dialect has no word for is sayable", () => {
+  const picture = { kind: "image", source: { mimeType: "image/png", base64: "AAAA" } } as const;
+  expect(refusedField(() => write({ messages: [{ role: "assistant", parts: [picture] }] }))).toBe(
+    "messages[0]",
+  );
+  const isSayable = (more: Partial<ChatRequest>): boolean => sayable({ ...bareRequest, ...more });
+  for (const more of [{}, { temperature: 1 }, { topP: 1 }, { outputTokensMax: 16 }]) {
+    expect(isSayable(more)).toBe(true);
+  }
+  for (const more of [
+    { temperature: 0 },
+    { topP: 0.9 },
+    { topK: 5 },
+    { outputTokensMax: 15 },
+    { stop: ["x"] },
+    { seed: 1 },
+    { frequencyPenalty: 0 },
+    { presencePenalty: 0 },
+  ]) {
+    expect(isSayable(more)).toBe(false);
+  }
+});

@@ -1,0 +1,157 @@
+import { isSaid, instructionsBehindResults } from "../added-instructions.ts";
+import type { JsonObject } from "../../../platform/json.ts";
+import type { ChatPart, ChatRequest, OutputFormat, TextPart, ToolResultPart } from "../chat.ts";
+import { Inexpressible } from "../dialect.ts";
+import { opaqueEndUser } from "../end-user.ts";
+import { completeParameters, completeSchema } from "../openai/complete-schema.ts";
+import type { ContentPart } from "../openai/content.ts";
+import { effortFor } from "../openai/effort.ts";
+import { strictFor } from "../openai/strict-schema.ts";
+import { withoutUndefined } from "../without-undefined.ts";
+import { openAisIn } from "./sealed-thoughts.ts";
+
+/** Nothing is to be kept, so what was thought comes along, sealed. Who asks has no more to say than this: see `sayable`. */
+export function writeRequest(request: ChatRequest): JsonObject {
+  const { model, system, messages, outputTokensMax, endUser, stream } = request;
+  const effort = effortFor(request);
+  return withoutUndefined({
+    model,
+    instructions: system.length === 0 ? undefined : joined(system),
+    input: instructionsBehindResults(messages).flatMap((message, at) =>
+      isSaid(message)
+        ? message.parts.length === 0
+          ? []
+          : writeTurn(message.role, message.parts, `messages[${at}]`)
+        : [{ role: "developer", content: joined(message.parts) }],
+    ),
+    ...writeToolMembers(request),
+    max_output_tokens: outputTokensMax,
+    text: request.output === undefined ? undefined : { format: writeFormat(request.output) },
+    reasoning: effort === undefined ? undefined : { effort },
+    include: ["reasoning.encrypted_content"],
+    store: false,
+    user: opaqueEndUser(endUser),
+    stream: stream ? true : undefined,
+  });
+}
+
+/** The least limit that OpenAI takes here. */
+const outputTokensMin = 16;
+
+/** Whether all of a request can be said in this dialect, which knows no ends of a text, no seed and no sampling while a model thinks. */
+export const sayable = (request: ChatRequest): boolean =>
+  request.stop.length === 0 &&
+  request.topK === undefined &&
+  request.seed === undefined &&
+  request.frequencyPenalty === undefined &&
+  request.presencePenalty === undefined &&
+  (request.temperature ?? 1) === 1 &&
+  (request.topP ?? 1) === 1 &&
+  (request.outputTokensMax ?? outputTokensMin) >= outputTokensMin;
+
+const joined = (parts: readonly TextPart[]): string => parts.map(({ text }) => text).join("\n\n");
+
+/** What is said in one turn is one message, up to whatever else happens in it. */
+function writeTurn(role: "user" | "assistant", parts: readonly ChatPart[], field: string): JsonObject[] {
+  const items: JsonObject[] = [];
+  let said: ContentPart[] = [];
+  const endMessage = (): void => {
+    if (said.length > 0) items.push({ role, content: writeContent(role, said, field) });
+    said = [];
+  };
+  for (const part of parts) {
+    if (part.kind === "text" || part.kind === "image" || part.kind === "file") {
+      said.push(part);
+      continue;
+    }
+    endMessage();
+    items.push(...writeItem(part));
+  }
+  endMessage();
+  return items;
+}
+
+function writeItem(part: Exclude<ChatPart, ContentPart>): JsonObject[] {
+  switch (part.kind) {
+    case "tool_call":
+      return [{ type: "function_call", call_id: part.id, name: part.name, arguments: part.arguments }];
+    case "tool_result":
+      return [{ type: "function_call_output", call_id: part.callId, output: writeResult(part) }];
+    case "reasoning": {
+      const sealed = openAisIn(part);
+      return sealed === undefined ? [] : [{ type: "reasoning", summary: [], encrypted_content: sealed }];
+    }
+  }
+}
+
+function writeContent(
+  role: "user" | "assistant",
+  parts: readonly ContentPart[],
+  field: string,
+): string | readonly JsonObject[] {
+  if (parts.every(isText)) return joined(parts);
+  if (role === "user") return parts.map(writePart);
+  throw new Inexpressible(field, "a message of the assistant can hold text only");
+}
+
+/** That a tool failed can be said in words only. */
+function writeResult({ content, isError }: ToolResultPart): string | readonly JsonObject[] {
+  const failure: readonly TextPart[] = isError ? [{ kind: "text", text: "The tool failed." }] : [];
+  const shown = [...failure, ...content];
+  return shown.every(isText) ? joined(shown) : shown.map(writePart);
+}
+
+const isText = (part: ContentPart): part is TextPart => part.kind === "text";
+
+function writePart(part: ContentPart): JsonObject {
+  switch (part.kind) {
+    case "text":
+      return { type: "input_text", text: part.text };
+    case "image":
+      return { type: "input_image", detail: "auto", image_url: addressOf(part.source) };
+    case "file":
+      return "url" in part.source
+        ? { type: "input_file", file_url: part.source.url }
+        : {
+            type: "input_file",
+            filename: part.name ?? "document.pdf",
+            file_data: addressOf(part.source),
+          };
+  }
+}
+
+const addressOf = (
+  source: { readonly mimeType: string; readonly base64: string } | { readonly url: string },
+): string => ("url" in source ? source.url : `data:${source.mimeType};base64,${source.base64}`);
+
+/** Unsaid, a tool would be held to its schema strictly here, and refused where the schema does not allow that. */
+function writeToolMembers({ tools, toolChoice, parallelToolCalls }: ChatRequest): JsonObject {
+  return {
+    tools: tools.map(({ name, description, parameters: asked, strict }) => {
+      const parameters = completeParameters(asked);
+      return withoutUndefined({
+        type: "function",
+        name,
+        description,
+        parameters,
+        strict: strictFor(parameters, strict) ?? false,
+      });
+    }),
+    tool_choice: typeof toolChoice === "object" ? { type: "function", name: toolChoice.name } : toolChoice,
+    parallel_tool_calls: parallelToolCalls === "unwanted" ? false : parallelToolCalls,
+  };
+}
+
+function writeFormat(output: OutputFormat): JsonObject {
+  switch (output.kind) {
+    case "text":
+      return { type: "text" };
+    case "json":
+      return { type: "json_object" };
+    case "json_schema": {
+      const schema = completeSchema(output.schema);
+      const strict = strictFor(schema, output.strict) ?? false;
+      return { type: "json_schema", name: output.name, schema, strict };
+    }
+  }
+}
