@@ -6,47 +6,62 @@ const streams = 8;
 /** So long that what else lives in this process, and comes and goes meanwhile, is little beside them all. */
 const questionBytes = 6 * 1024 * 1024;
 
-test("an open stream keeps nothing of what was asked, however long that was", async () => {
-  const vendor = openTalker();
-  const tollgate = await openTestGateway({
-    config: `
+const askedIn: Readonly<Record<string, (question: string) => object>> = {
+  "/v1/chat/completions": (content) => ({ messages: [{ role: "user", content }] }),
+  // Responses say again what they were asked for.
+  "/v1/responses": (instructions) => ({ instructions, input: "Go on.", metadata: { instructions } }),
+};
+
+test.each(Object.entries(askedIn))(
+  "an open stream of %s keeps nothing long of what was asked",
+  async (...given) => {
+    const [path, bodyFor] = given;
+    const vendor = openTalker();
+    const tollgate = await openTestGateway({
+      config: `
       sandbox: off
-      upstreams: { vendor: { protocol: openai, url: "http://127.0.0.1:${vendor.port}/v1", key: sk-0123456789abcdef } }
+      upstreams: { vendor: { protocol: openai, url: "http://127.0.0.1:${vendor.port}/v1", key: sk-0123456789abcdef, responses: translated } }
       models: { talker: { via: [vendor], price: { input: 0.01, output: 0.01 }, max_output_tokens: 100 } }
       tiers: { free: { rpm: 1000, tpm: 1000000000, concurrency: 100 } }`,
-  });
-  try {
-    const account = await tollgate.openAccount({ tier: "free" });
-    const leaving = new AbortController();
-    const open = async (content: string): Promise<void> => {
-      const response = await tollgate.call(account, "/v1/chat/completions", {
-        method: "POST",
-        body: JSON.stringify({ model: "talker", stream: true, messages: [{ role: "user", content }] }),
-        signal: leaving.signal,
-      });
-      expect(response.status).toBe(200);
-      const beginning = (await response.body?.getReader().read()) as { value?: Uint8Array } | undefined;
-      expect(Buffer.from(beginning?.value ?? []).toString()).toContain("Hello");
-    };
-    /** How much the heap holds once so many streams with such questions are open. */
-    const heapBytesWith = async (question: string): Promise<number> => {
-      for (let count = 0; count < streams; count++) await open(question);
-      return heapBytes();
-    };
-    const long = "long ".repeat(questionBytes / 5);
-    // The first of each kind find the program cold.
-    for (const question of ["short", long]) await open(question);
-    const before = await heapBytes();
-    const withShort = await heapBytesWith("short");
-    const withLong = await heapBytesWith(long);
-    const usual = withShort - before;
-    expect(withLong - withShort - usual).toBeLessThan((streams * questionBytes) / 2);
-    leaving.abort();
-  } finally {
-    await tollgate.close();
-    vendor.stop(true);
-  }
-});
+    });
+    try {
+      const account = await tollgate.openAccount({ tier: "free" });
+      const leaving = new AbortController();
+      const open = async (question: string): Promise<void> => {
+        const response = await tollgate.call(account, path, {
+          method: "POST",
+          body: JSON.stringify({ model: "talker", stream: true, ...bodyFor(question) }),
+          signal: leaving.signal,
+        });
+        expect(response.status).toBe(200);
+        const reader = response.body?.getReader();
+        let heard = "";
+        while (!heard.includes("Hello")) {
+          const read = (await reader?.read()) as { value?: Uint8Array } | undefined;
+          expect(read?.value).toBeDefined();
+          heard += Buffer.from(read?.value ?? []).toString();
+        }
+      };
+      /** How much the heap holds once so many streams with such questions are open. */
+      const heapBytesWith = async (question: string): Promise<number> => {
+        for (let count = 0; count < streams; count++) await open(question);
+        return heapBytes();
+      };
+      const long = "long ".repeat(questionBytes / 5);
+      // The first of each kind find the program cold.
+      for (const question of ["short", long]) await open(question);
+      const before = await heapBytes();
+      const withShort = await heapBytesWith("short");
+      const withLong = await heapBytesWith(long);
+      const usual = withShort - before;
+      expect(withLong - withShort - usual).toBeLessThan((streams * questionBytes) / 2);
+      leaving.abort();
+    } finally {
+      await tollgate.close();
+      vendor.stop(true);
+    }
+  },
+);
 
 /** Begins to answer as soon as it is asked anything, keeps nothing of it, and never ends. */
 const openTalker = () =>

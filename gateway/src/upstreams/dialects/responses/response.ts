@@ -9,10 +9,28 @@ import { writeUsage } from "./write-usage.ts";
 
 /** Clients find here what they asked for, or what they left to the vendor to choose. */
 export const saidAgain = (body: JsonObject): AskedAgain => ({
-  members: Object.fromEntries(Object.entries(unasked).map(([name, usual]) => [name, body[name] ?? usual])),
+  members: shortMembers(body),
   tools: declaredTools(body),
   showsSummaries: asksForSummary(body),
 });
+
+/**
+ * Together. All of it comes three times with every stream and is kept for as long as that lasts, and some of it costs nothing,
+ * because no vendor is told of it. What is longer counts as left to the vendor to choose.
+ */
+const charactersSaidAgainMax = 256 * 1024;
+
+function shortMembers(body: JsonObject): JsonObject {
+  let room = charactersSaidAgainMax;
+  const members = Object.entries(unasked).map(([name, usual]) => {
+    const asked = body[name] ?? usual;
+    const length = JSON.stringify(asked).length;
+    if (length > room) return [name, usual];
+    room -= length;
+    return [name, asked];
+  });
+  return Object.fromEntries(members) as JsonObject;
+}
 
 const unasked: JsonObject = {
   instructions: null,
