@@ -20,6 +20,10 @@ export function countMedia(
   for (const text of texts) if (typeof text === "string") countMedium(text, place, found, options);
 }
 
+/** What a model drew, in base64 and under a name that elsewhere says nothing of a medium. */
+export const countDrawing = (base64: string, found: Findings): void =>
+  addMedium({ type: "image/", size: "image", bytes: base64.length, member: "result" }, found);
+
 function addMedium({ type, size, bytes, member }: Medium, found: Findings): void {
   found.shown++;
   if (!silent.test(type)) found.mayBeHeard = true;

@@ -3,7 +3,7 @@
 import { DecidingNames, isJsonObject, type JsonObject } from "../../gateway/src/for-catalogues.ts";
 import type { Findings, ReadingOptions } from "./findings.ts";
 import { isKeptByVendor } from "./kept-items.ts";
-import { countMedia, countMedium } from "./media.ts";
+import { countDrawing, countMedia, countMedium } from "./media.ts";
 import { countUnknownPart } from "./part-types.ts";
 import { mayBeMedium, mediaMembers } from "./read-medium.ts";
 import { readTool, readTools } from "./tools.ts";
@@ -77,4 +77,5 @@ function readItemType(type: string, item: JsonObject, under: string, found: Find
   if (under !== "input") return;
   if (type === "compaction_trigger") found.isSummedUp = true;
   else if (isKeptByVendor(type, item)) found.unbounded = true;
+  else if (type === "image_generation_call") countDrawing(String(item["result"]), found);
 }

@@ -142,7 +142,6 @@ describe("what is not in the body holds all that the model can read", () => {
     const brought: readonly object[] = [
       { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAAAA==" },
       { type: "compaction", id: "cmp_1", encrypted_content: "gAAAAA==" },
-      { type: "image_generation_call", id: "ig_1", status: "completed", result: "AAAA" },
     ];
     for (const item of brought) {
       const body = responses.body([], { input: [item] });

@@ -55,6 +55,19 @@ describe("an image, in the body or at an address, holds the most that an image c
     expect(await mostOf(spoken.path, many)).toBeLessThanOrEqual(holdFor(all, spoken));
   });
 
+  test.each(["gpt-4o", "gemini-2.5-flash"])(
+    "as the item in which a model drew it, too: %s",
+    async (model) => {
+      const drawing = { type: "image_generation_call", id: "ig_1", status: "completed", result: png };
+      const said = { role: "user", content: "Say it." };
+      const body = responses.body([], { model, input: [said, drawing, said] });
+      const spoken = model === "gpt-4o" ? responses : generate;
+      const most = await mostOf(responses.path, body);
+      expect(most).toBeGreaterThanOrEqual(holdFor(imageTokensMax, spoken));
+      expect(most).toBeLessThanOrEqual(holdFor(bytesOf(body) + imageTokensMax, spoken));
+    },
+  );
+
   test("so that a small one is paid for in full", async () => {
     stated.usage = { input: 1_445, output: 5 };
     const image = { type: "image_url", image_url: { url: `data:image/png;base64,${png}` } };
