@@ -138,6 +138,8 @@ function inputTokensUsual(
 const imageTokensMax = 50_000;
 /** The most that a vendor tells the model about a tool of its own making. */
 const explanationTokensMax = 2_000;
+/** The schema of one argument, with which a tool of free text is translated. */
+const textSchemaTokensMax = 150;
 /** The most that a vendor tells the model about tools in general, once there are any: 675 tokens are documented. */
 const toolsTokensMax = 1_000;
 
@@ -148,12 +150,13 @@ function inputTokensMax(found: Findings, bodyBytes: number, model: ModelFacts): 
 }
 
 function inputTokensReadOnce(
-  { unbounded, mediaBytes, images, hasTools, explainedTools }: Findings,
+  { unbounded, mediaBytes, images, hasTools, explainedTools, textTools }: Findings,
   bodyBytes: number,
   { contextTokens }: ModelFacts,
 ): number {
   if (unbounded) return contextTokens ?? Math.max(bodyBytes, contextTokensMax);
-  const explained = (hasTools ? toolsTokensMax : 0) + explainedTools * explanationTokensMax;
+  const explained =
+    (hasTools ? toolsTokensMax : 0) + explainedTools * explanationTokensMax + textTools * textSchemaTokensMax;
   const shown = bodyBytes - mediaBytes + images * imageTokensMax + explained;
   return Math.min(shown, contextTokens ?? Infinity);
 }

@@ -23,6 +23,8 @@ export interface Findings {
   hasTools: boolean;
   /** How many tools the caller runs, but the vendor explains to the model in a text of its own. */
   explainedTools: number;
+  /** How many tools of the caller's take free text, which are told to most vendors with a schema that the caller did not write. */
+  textTools: number;
   /** A tool that the vendor runs: it is billed by use, or has the model read on as often as the vendor likes. */
   hostedTool: HostedTool | undefined;
 
@@ -56,6 +58,7 @@ export const nothingFound = (): Findings => ({
   spokenBy: undefined,
   hasTools: false,
   explainedTools: 0,
+  textTools: 0,
   hostedTool: undefined,
   isSummedUp: false,
 });

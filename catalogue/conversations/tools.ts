@@ -37,7 +37,11 @@ function countByMembers(tool: JsonObject, path: string, found: Findings): void {
 /** Everybody else's tools are told apart by their type. One that is not known here may be run, and billed, by the vendor. */
 function countByType(tool: JsonObject, path: string, found: Findings): void {
   const { type } = tool;
-  if (typeof type !== "string" || runByCaller.has(type)) return;
+  if (typeof type !== "string") return;
+  if (runByCaller.has(type)) {
+    if (type === "custom" && tool["input_schema"] === undefined) found.textTools++;
+    return;
+  }
   if (explained.test(type)) {
     found.explainedTools++;
     return;
