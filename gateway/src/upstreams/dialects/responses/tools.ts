@@ -18,7 +18,11 @@ import {
 } from "../openai/members.ts";
 
 export function readToolMembers(body: JsonObject): Pick<ChatRequest, "tools" | "toolChoice"> {
-  const declared = listsOfTools(body).flatMap(({ tools, path }) => readTools(tools, path));
+  const lists = listsOfTools(body);
+  const read = lists.flatMap(({ tools, path }) => readTools(tools, path));
+  checkNamesApart(lists);
+  // Whoever tells of its tools in items may tell of one again, and other vendors refuse a name that comes twice.
+  const declared = [...new Map(read.map((tool) => [tool.name, tool])).values()];
   const { toolChoice, allowed } = readToolChoice(body["tool_choice"]);
   return { tools: allowed === undefined ? declared : onlyAllowed(declared, allowed), toolChoice };
 }
@@ -36,6 +40,24 @@ function listsOfTools({ tools, input }: JsonObject): readonly ListOfTools[] {
       : [],
   );
   return [{ tools, path: "tools" }, ...added];
+}
+
+/** Of two tools that their vendor knew by one name, nobody could tell which was called. */
+function checkNamesApart(lists: readonly ListOfTools[]): void {
+  const known = new Map<string, DeclaredTool>();
+  for (const { tools, path } of lists) {
+    for (const tool of declaredIn(tools)) {
+      const joined = joinedName(tool.name, tool.namespace);
+      const { name, namespace } = known.get(joined) ?? tool;
+      if (name !== tool.name || namespace !== tool.namespace) {
+        throw new Inexpressible(
+          path,
+          `two tools would be called ${JSON.stringify(joined)} for this model; rename one`,
+        );
+      }
+      known.set(joined, tool);
+    }
+  }
 }
 
 function readTools(value: unknown, path: string, namespace?: string): readonly ToolDefinition[] {
