@@ -45,6 +45,7 @@ export function estimateConversation(
     // Google's own names have capitals, so Google may take a name in small letters for one of them.
     comparesNames: plainNames !== true || asked.dialect === "gemini",
     goesByAddress: model.protocols.includes("gemini"),
+    isTranslated: !model.protocols.includes(asked.dialect),
   });
   checkFindings(found, model);
   return estimateOf(found, rawBody.byteLength, model, asked);
@@ -138,8 +139,8 @@ function inputTokensUsual(
 const imageTokensMax = 50_000;
 /** The most that a vendor tells the model about a tool of its own making. */
 const explanationTokensMax = 2_000;
-/** The schema of one argument, with which a tool of free text is translated. */
-const textSchemaTokensMax = 150;
+/** The schema of one argument, with which a tool of free text is translated, or as long a name as any vendor takes. */
+const rewordingTokensMax = 150;
 /** The most that a vendor tells the model about tools in general, once there are any: 675 tokens are documented. */
 const toolsTokensMax = 1_000;
 
@@ -150,13 +151,15 @@ function inputTokensMax(found: Findings, bodyBytes: number, model: ModelFacts): 
 }
 
 function inputTokensReadOnce(
-  { unbounded, mediaBytes, images, hasTools, explainedTools, textTools }: Findings,
+  { unbounded, mediaBytes, images, hasTools, explainedTools, rewordedTools }: Findings,
   bodyBytes: number,
   { contextTokens }: ModelFacts,
 ): number {
   if (unbounded) return contextTokens ?? Math.max(bodyBytes, contextTokensMax);
   const explained =
-    (hasTools ? toolsTokensMax : 0) + explainedTools * explanationTokensMax + textTools * textSchemaTokensMax;
+    (hasTools ? toolsTokensMax : 0) +
+    explainedTools * explanationTokensMax +
+    rewordedTools * rewordingTokensMax;
   const shown = bodyBytes - mediaBytes + images * imageTokensMax + explained;
   return Math.min(shown, contextTokens ?? Infinity);
 }

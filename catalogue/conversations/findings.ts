@@ -23,8 +23,8 @@ export interface Findings {
   hasTools: boolean;
   /** How many tools the caller runs, but the vendor explains to the model in a text of its own. */
   explainedTools: number;
-  /** How many tools of the caller's take free text, which are told to most vendors with a schema that the caller did not write. */
-  textTools: number;
+  /** How often a tool of the caller's may be told in more words than it was written: with a schema, or the name of its namespace. */
+  rewordedTools: number;
   /** A tool that the vendor runs: it is billed by use, or has the model read on as often as the vendor likes. */
   hostedTool: HostedTool | undefined;
 
@@ -45,6 +45,8 @@ export interface ReadingOptions {
   readonly comparesNames: boolean;
   /** One of the vendors that may be asked fetches an image's address itself, and reads whatever it finds there. */
   readonly goesByAddress: boolean;
+  /** Nobody who may be asked speaks as the caller does. So nothing of theirs is read or run that does not stand in the body. */
+  readonly isTranslated: boolean;
 }
 
 export const nothingFound = (): Findings => ({
@@ -58,7 +60,7 @@ export const nothingFound = (): Findings => ({
   spokenBy: undefined,
   hasTools: false,
   explainedTools: 0,
-  textTools: 0,
+  rewordedTools: 0,
   hostedTool: undefined,
   isSummedUp: false,
 });

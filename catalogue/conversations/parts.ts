@@ -23,7 +23,7 @@ export function readParts(part: unknown, under: string, found: Findings, options
     if (options.comparesNames) partNames.check(name);
     const member = part[name];
     if (typeof member === "string") {
-      if (name === "type") readItemType(member, part, under, found);
+      if (name === "type") readItemType(member, part, under, found, options);
       else if (mayBeMedium(name)) countMedium(member, { name, under, beside: part }, found, options);
       continue;
     }
@@ -73,9 +73,15 @@ const isToolDefinition = (name: string, { type }: JsonObject): boolean =>
 const isImageSource = (name: string, { type }: JsonObject): boolean => name === "source" && type === "image";
 
 /** The items of `input` have types, and for some of them OpenAI reads more than the item holds. */
-function readItemType(type: string, item: JsonObject, under: string, found: Findings): void {
+function readItemType(
+  type: string,
+  item: JsonObject,
+  under: string,
+  found: Findings,
+  { isTranslated }: ReadingOptions,
+): void {
   if (under !== "input") return;
   if (type === "compaction_trigger") found.isSummedUp = true;
-  else if (isKeptByVendor(type, item)) found.unbounded = true;
+  else if (isKeptByVendor(type, item)) found.unbounded ||= !isTranslated;
   else if (type === "image_generation_call") countDrawing(String(item["result"]), found);
 }

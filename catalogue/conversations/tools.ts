@@ -17,8 +17,11 @@ export function readTool(tool: unknown, path: string, found: Findings, options: 
   found.hasTools = true;
   if (options.comparesNames) for (const name in tool) toolNames.check(name);
   countByMembers(tool, path, found);
-  countByType(tool, path, found);
-  const { tools: grouped } = tool;
+  const { type, tools: grouped } = tool;
+  // Translated, its tools bear its name; whoever knows namespaces may explain them.
+  if (type === "namespace" && options.isTranslated)
+    found.rewordedTools += Array.isArray(grouped) ? grouped.length : 0;
+  else countByType(tool, path, found);
   if (typeof grouped === "object" && grouped !== null) readTools(grouped, `${path}.tools`, found, options);
 }
 
@@ -39,7 +42,7 @@ function countByType(tool: JsonObject, path: string, found: Findings): void {
   const { type } = tool;
   if (typeof type !== "string") return;
   if (runByCaller.has(type)) {
-    if (type === "custom" && tool["input_schema"] === undefined) found.textTools++;
+    if (type === "custom" && tool["input_schema"] === undefined) found.rewordedTools++;
     return;
   }
   if (explained.test(type)) {

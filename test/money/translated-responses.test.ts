@@ -1,8 +1,8 @@
 // What a response is held for bounds what a model of another vendor's reads of it, which is more than its caller wrote.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { openModelVendors, models, type ModelVendors } from "../streams/model-vendors.ts";
-import { dialectNames } from "../streams/dialects.ts";
+import { dialectNames, type DialectName } from "../streams/dialects.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 import { sentTo } from "../support/model-gateway.ts";
 import type { Quote } from "../support/answers.ts";
@@ -26,6 +26,50 @@ afterAll(async () => {
   await vendors.close();
 });
 
+const quoteOf = async (vendor: DialectName, members: object): Promise<number> => {
+  const body = { model: models[vendor], input: "Hi.", max_output_tokens: 20, ...members };
+  const quote = await gateway.post(account, "/v1/responses", body, { "x-tollgate-cost-mode": "quote" });
+  expect(quote.status).toBe(200);
+  return ((await quote.json()) as Quote).max_cost_micros_usd;
+};
+
+/** Of a caller's own body and an answer, at the dearest price of input. */
+const holdFor = (members: object, moreTokens: number): number =>
+  (JSON.stringify(members).length + 100 + moreTokens) * 5 + 20 * 10;
+
+describe.each(["anthropic", "gemini"] as const)(
+  "%s, who reads what stands in the body and nothing else",
+  (vendor) => {
+    test("holds for tools in namespaces what they come to", async () => {
+      const inside = { type: "function", name: "look_up", parameters: { type: "object", properties: {} } };
+      const namespace = { type: "namespace", name: "mcp__files__", description: "Files.", tools: [inside] };
+      const members = { tools: [namespace] };
+      expect(await quoteOf(vendor, members)).toBeLessThanOrEqual(holdFor(members, 1_000 + 150));
+      const added = {
+        input: [
+          { type: "additional_tools", tools: [namespace] },
+          { role: "user", content: "Hi." },
+        ],
+      };
+      expect(await quoteOf(vendor, added)).toBeLessThanOrEqual(holdFor(added, 1_000 + 150));
+    });
+
+    test("holds nothing for what OpenAI has kept of an earlier answer", async () => {
+      const kept = [
+        { type: "reasoning", id: "rs_1", summary: [] },
+        { type: "web_search_call", id: "ws_1", status: "completed" },
+      ];
+      const members = { input: [...kept, { role: "user", content: "Hi." }] };
+      expect(await quoteOf(vendor, members)).toBeLessThanOrEqual(holdFor(members, 0));
+    });
+  },
+);
+
+test("where OpenAI itself may be asked, all that it can read is held", async () => {
+  const namespace = { type: "namespace", name: "files", description: "Files.", tools: [] };
+  expect(await quoteOf("openai", { tools: [namespace] })).toBeGreaterThan(1_000_000);
+});
+
 test.each(dialectNames)(
   "the schemas that tools of free text get on their way to %s are held for",
   async (vendor) => {
@@ -33,10 +77,8 @@ test.each(dialectNames)(
     const body = { model: models[vendor], input: "Hi.", max_output_tokens: 20, tools };
     const response = await gateway.post(account, "/v1/responses", body);
     expect(response.status).toBe(200);
-    const quote = await gateway.post(account, "/v1/responses", body, { "x-tollgate-cost-mode": "quote" });
-    const { max_cost_micros_usd: most } = (await quote.json()) as Quote;
+    const most = await quoteOf(vendor, { tools });
     const told = JSON.stringify(sentTo(vendors.doubles[vendor])["tools"]);
-    const inputMicros = 2.5;
-    expect(most).toBeGreaterThanOrEqual(told.length * inputMicros + 20 * 10);
+    expect(most).toBeGreaterThanOrEqual(told.length * 2.5 + 20 * 10);
   },
 );
