@@ -55,8 +55,10 @@ export class ResponseWriter {
   end(): readonly Step[] {
     if (this.#failed) return [];
     if (this.#stopped === undefined) return this.#fail({ type: "server_error", ...brokenOff });
+    // Some vendors go on after they have said why they stop.
+    const closed = this.#closeAll(incompleteBecause(this.#stopped.reason));
     const { response } = this;
-    return [[`response.${String(response["status"])}`, { response }]];
+    return [...closed, [`response.${String(response["status"])}`, { response }]];
   }
 
   /** As it stands when all was said. */
