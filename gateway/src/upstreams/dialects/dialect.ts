@@ -102,10 +102,17 @@ export class Inexpressible extends Error {
   readonly details: JsonObject | undefined;
 
   constructor(field: string, why: string, details?: JsonObject) {
-    super(`${field}: ${why}`);
+    const told = { field: shortened(field), why: shortened(why) };
+    super(`${told.field}: ${told.why}`);
     this.name = "Inexpressible";
-    this.field = field;
-    this.why = why;
+    this.field = told.field;
+    this.why = told.why;
     this.details = details;
   }
 }
+
+/** Callers' own words are quoted, and such a call is free: it is not to be answered with as many megabytes as it had. */
+const quotedCharactersMax = 1_000;
+
+const shortened = (text: string): string =>
+  text.length > quotedCharactersMax ? `${text.slice(0, quotedCharactersMax)}…` : text;
