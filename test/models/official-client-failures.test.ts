@@ -1,19 +1,33 @@
 // What goes wrong is told to each official client as it knows it, and what must not be made again it does not make again.
 
 import { describe, expect, spyOn, test } from "bun:test";
-import { createOpenAI } from "@ai-sdk/openai";
-import { streamText } from "ai";
+import { generateText, streamText } from "ai";
 import type { TestAccount } from "../support/test-gateway.ts";
 import { createAnthropicClient } from "../streams/anthropic-client.ts";
 import type { Failure } from "../streams/official-client.ts";
 import { createOpenAiClient } from "../streams/openai-client.ts";
-import { names, pairs, useOfficialClients, vendorOf, type Opened } from "./official-clients.ts";
+import { vercelModels } from "../streams/vercel-client.ts";
+import {
+  models,
+  names,
+  pairs,
+  useOfficialClients,
+  vendorOf,
+  type Model,
+  type Opened,
+} from "./official-clients.ts";
 
 const { gateway, clientOf, open, lastUsage } = await useOfficialClients();
 
 describe("what is refused is the client's own typed error", () => {
   const types: Readonly<Record<string, Readonly<Record<number, string>>>> = {
     openai: { 401: "AuthenticationError", 402: "APIError", 404: "NotFoundError", 429: "RateLimitError" },
+    "openai, responses": {
+      401: "AuthenticationError",
+      402: "APIError",
+      404: "NotFoundError",
+      429: "RateLimitError",
+    },
     "@anthropic-ai/sdk": {
       401: "AuthenticationError",
       402: "APIError",
@@ -66,23 +80,20 @@ describe("a stream that the vendor cuts is an error to the client, not a short a
 });
 
 describe("a response that breaks off while it is streamed is an error to the client, not a short answer", () => {
-  const request = { model: "gpt-4o-mini", input: "Tell me a story." };
-  const waysToRead: Readonly<Record<string, (key: string) => Promise<unknown>>> = {
-    "openai, event by event": async (key) => {
-      const events = await createOpenAiClient(gateway.url, key).responses.create({
-        ...request,
-        stream: true,
-      });
+  const input = "Tell me a story.";
+  const waysToRead: Readonly<Record<string, (key: string, model: Model) => Promise<unknown>>> = {
+    "openai, event by event": async (key, model) => {
+      const request = { model, input, stream: true as const };
+      const events = await createOpenAiClient(gateway.url, key).responses.create(request);
       for await (const _ of events);
     },
-    "openai, as the last response": (key) =>
-      createOpenAiClient(gateway.url, key).responses.stream(request).finalResponse(),
-    "ai with @ai-sdk/openai": async (key) => {
-      const provider = createOpenAI({ apiKey: key, baseURL: `${gateway.url}/v1` });
+    "openai, as the last response": (key, model) =>
+      createOpenAiClient(gateway.url, key).responses.stream({ model, input }).finalResponse(),
+    "ai with @ai-sdk/openai": async (key, model) => {
       let failed: unknown;
       const told = streamText({
-        model: provider.responses(request.model),
-        prompt: request.input,
+        model: vercelModels["openai, responses"](gateway.url, key)(model),
+        prompt: input,
         maxRetries: 0,
         onError: ({ error }) => {
           failed = error;
@@ -93,14 +104,56 @@ describe("a response that breaks off while it is streamed is an error to the cli
       throw new Error(JSON.stringify(failed), { cause: failed });
     },
   };
-
-  test.each(Object.entries(waysToRead))("%s", async (_name, read) => {
+  const failureOf = async (way: string, model: Model, mode: string): Promise<unknown> => {
     const { key } = await gateway.openAccount();
-    await gateway.sandbox.fault({ vendor: "openai", mode: "cut_stream", after_events: 6 });
-    const failed = await read(key).catch((error: unknown) => error);
+    await gateway.sandbox.fault({ vendor: vendorOf[model], mode, after_events: 6 });
+    return waysToRead[way]?.(key, model).catch((error: unknown) => error);
+  };
+  const expectTold = (failed: unknown, told: string): void => {
     expect(failed).toBeInstanceOf(Error);
-    expect(String(failed)).toContain("broke off before its end");
+    expect(String(failed)).toContain(told);
     expect(String(failed)).not.toContain("validation");
+  };
+
+  const ways = Object.keys(waysToRead).flatMap((way) => models.map((model) => [way, model] as const));
+  test.each(ways)("%s, %s", async (way, model) => {
+    expectTold(await failureOf(way, model, "cut_stream"), "broke off before its end");
+  });
+
+  // What OpenAI itself says of giving up passes as it comes.
+  const translated = ways.filter(([, model]) => vendorOf[model] !== "openai");
+  test.each(translated)("%s, %s, whose vendor gives up", async (way, model) => {
+    expectTold(await failureOf(way, model, "error_event"), "Injected fault.");
+  });
+});
+
+describe("a response that its limit cut short says so, whole and streamed", () => {
+  const request = { input: "Tell me a story.", max_output_tokens: 16 };
+
+  test.each(models)("openai, %s", async (model) => {
+    const { key } = await gateway.openAccount();
+    const { responses } = createOpenAiClient(gateway.url, key);
+    const whole = await responses.create({ model, ...request });
+    const streamed = await responses.stream({ model, ...request }).finalResponse();
+    for (const response of [whole, streamed]) {
+      expect(response.status).toBe("incomplete");
+      expect(response.incomplete_details).toEqual({ reason: "max_output_tokens" });
+      expect(response.output).toMatchObject([{ type: "message", status: "incomplete" }]);
+      expect(response.usage?.output_tokens).toBe(16);
+    }
+    expect(streamed.output_text).toBe(whole.output_text);
+  });
+
+  test.each(models)("ai with @ai-sdk/openai, %s", async (model) => {
+    const { key } = await gateway.openAccount();
+    const options = {
+      model: vercelModels["openai, responses"](gateway.url, key)(model),
+      prompt: request.input,
+      maxOutputTokens: request.max_output_tokens,
+      maxRetries: 0,
+    };
+    expect((await generateText(options)).finishReason).toBe("length");
+    expect(await streamText(options).finishReason).toBe("length");
   });
 });
 

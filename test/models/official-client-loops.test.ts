@@ -2,14 +2,14 @@
 
 import { describe, expect, test } from "bun:test";
 import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
-import { createOpenAI } from "@ai-sdk/openai";
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
+import type { ResponseInput, ResponseOutputItem } from "openai/resources/responses/responses";
 import { createAnthropicClient } from "../streams/anthropic-client.ts";
 import { createGoogleClient } from "../streams/google-client.ts";
 import { citySchema } from "../streams/official-client.ts";
 import { createOpenAiClient } from "../streams/openai-client.ts";
 import { vercelModels } from "../streams/vercel-client.ts";
-import { models, useOfficialClients } from "./official-clients.ts";
+import { models, useOfficialClients, type Model } from "./official-clients.ts";
 
 const { gateway } = await useOfficialClients();
 
@@ -144,9 +144,80 @@ describe("the clients' own loops of tools come to their end", () => {
     expect((await streamed.totalUsage).outputTokens).toBe(whole.totalUsage.outputTokens);
   });
 
+  test.each(models)("responses.stream of openai, turn by turn, %s", async (model) => {
+    const { key } = await gateway.openAccount();
+    const { responses } = createOpenAiClient(gateway.url, key);
+    const tools = [{ type: "function" as const, name: "get_weather", parameters: citySchema, strict: true }];
+    const thoughtful = thinks(model) ? { reasoning: { effort: "low", summary: "auto" } as const } : {};
+    const input: ResponseInput = [{ role: "user", content: asked }];
+    const first = await responses.stream({ model, input, tools, ...thoughtful }).finalResponse();
+    const types = first.output.map(({ type }) => type);
+    expect(types).toEqual(thinks(model) ? ["reasoning", "function_call"] : ["function_call"]);
+    const call = first.output.find((item) => item.type === "function_call");
+    expect(call?.parsed_arguments).toEqual({ city: expect.any(String) as string });
+
+    input.push(...asInput(first.output));
+    input.push({ type: "function_call_output", call_id: call?.call_id ?? "", output: "19 degrees" });
+    const last = await responses.stream({ model, input, tools, ...thoughtful }).finalResponse();
+    expect(last.output_text).toContain("19 degrees");
+
+    input.push(...asInput(last.output), { role: "user", content: "And tomorrow?" });
+    expect((await responses.create({ model, input, tools })).output_text).toContain("And tomorrow?");
+  });
+
+  test.each(models)("a tool that openai gives a text, among the responses of %s", async (model) => {
+    const { key } = await gateway.openAccount();
+    const { responses } = createOpenAiClient(gateway.url, key);
+    const format = { type: "grammar", syntax: "regex", definition: "[a-z0-9 ]+" } as const;
+    const tools = [{ type: "custom" as const, name: "run_it", description: "Runs it.", format }];
+    const input: ResponseInput = [{ role: "user", content: "Please run_it." }];
+    const first = await responses.stream({ model, input, tools }).finalResponse();
+    const [call] = first.output.filter((item) => item.type === "custom_tool_call");
+    expect(call?.input).toMatch(/^[a-z0-9 ]+$/);
+    input.push(...asInput(first.output));
+    input.push({ type: "custom_tool_call_output", call_id: call?.call_id ?? "", output: "It ran." });
+    expect((await responses.create({ model, input, tools })).output_text).toContain("It ran.");
+  });
+
+  test.each(models)(
+    "the responses of @ai-sdk/openai that are not stored, with thoughts, %s",
+    async (model) => {
+      const { key } = await gateway.openAccount();
+      const openai = { store: false, ...(thinks(model) ? thoughtfulOptions : {}) };
+      const options = {
+        model: vercelModels["openai, responses"](gateway.url, key)(model),
+        maxRetries: 0,
+        stopWhen: stepCountIs(4),
+        providerOptions: { openai },
+        tools: {
+          get_weather: tool({
+            description: "Says what the weather is.",
+            inputSchema: jsonSchema<{ city: string }>(citySchema),
+            execute: async ({ city }) => `19 degrees in ${city}`,
+          }),
+        },
+      };
+      const user = (content: string) => ({ role: "user" as const, content });
+      const whole = await generateText({ ...options, messages: [user(asked)] });
+      const streamed = streamText({ ...options, messages: [user(asked)] });
+      expect(await streamed.text).toBe(whole.text);
+      expect(whole.text).toContain("19 degrees");
+      const thoughts = [whole.steps[0]?.reasoningText, (await streamed.steps)[0]?.reasoningText];
+      expect(thoughts.every((thought) => thought !== undefined)).toBe(thinks(model));
+
+      for (const { messages } of [whole.response, await streamed.response]) {
+        const next = await generateText({
+          ...options,
+          messages: [user(asked), ...messages, user("And tomorrow?")],
+        });
+        expect(next.text).toContain("And tomorrow?");
+      }
+    },
+  );
+
   test("generateText of ai with the responses of @ai-sdk/openai, which only names what it was told before", async () => {
     const { key } = await gateway.openAccount();
-    const model = createOpenAI({ apiKey: key, baseURL: `${gateway.url}/v1` }).responses("gpt-4o-mini");
+    const model = vercelModels["openai, responses"](gateway.url, key)("gpt-4o-mini");
     const user = (content: string) => ({ role: "user" as const, content });
     const first = await generateText({ model, maxRetries: 0, messages: [user("Name a city.")] });
     const messages = [user("Name a city."), ...first.response.messages, user("Another.")];
@@ -154,6 +225,21 @@ describe("the clients' own loops of tools come to their end", () => {
     expect(JSON.stringify(next.request.body)).toContain("item_reference");
     expect(next.usage.inputTokens).toBeGreaterThan(first.usage.totalTokens ?? Infinity);
   });
+
+  test.each(models.filter(thinks))(
+    "the same client is told how to send what only OpenAI keeps, %s",
+    async (name) => {
+      const { key } = await gateway.openAccount();
+      const model = vercelModels["openai, responses"](gateway.url, key)(name);
+      const user = (content: string) => ({ role: "user" as const, content });
+      const first = await generateText({ model, maxRetries: 0, messages: [user("Name a city.")] });
+      const messages = [user("Name a city."), ...first.response.messages, user("Another.")];
+      const refused = generateText({ model, maxRetries: 0, messages });
+      expect(await refused.catch(String)).toContain(
+        "with store set to false, clients send the items themselves",
+      );
+    },
+  );
 
   test("responses of openai, each after the one before", async () => {
     const { key } = await gateway.openAccount();
@@ -165,3 +251,12 @@ describe("the clients' own loops of tools come to their end", () => {
     expect(next.usage?.input_tokens).toBeGreaterThan(first.usage?.total_tokens ?? Infinity);
   });
 });
+
+/** The one of OpenAI is a model that does not. */
+const thinks = (model: Model): boolean => model !== "gpt-4o-mini";
+
+/** This client takes every model that it does not know for one that does not think. */
+const thoughtfulOptions = { forceReasoning: true, reasoningEffort: "low", reasoningSummary: "auto" };
+
+/** Each item may go back as it came; but the types of what is answered and of what is sent were made apart. */
+const asInput = (output: readonly ResponseOutputItem[]): ResponseInput => output as ResponseInput;

@@ -102,9 +102,11 @@ test("Anthropic's client knows the id of what it asked about models", async () =
 test("each client shows its key where it likes to, and is known by it", async () => {
   const headerOf: Readonly<Record<string, string>> = {
     openai: "authorization",
+    "openai, responses": "authorization",
     "@anthropic-ai/sdk": "authorization",
     "@google/genai": "x-goog-api-key",
     "ai with @ai-sdk/openai": "authorization",
+    "ai with @ai-sdk/openai, responses": "authorization",
     "ai with @ai-sdk/anthropic": "x-api-key",
     "ai with @ai-sdk/google": "x-goog-api-key",
   };

@@ -5,14 +5,17 @@ import { anthropicClient } from "../streams/anthropic-client.ts";
 import { googleClient } from "../streams/google-client.ts";
 import type { OfficialClient } from "../streams/official-client.ts";
 import { openaiClient } from "../streams/openai-client.ts";
+import { openaiResponsesClient } from "../streams/openai-responses-client.ts";
 import { vercelClient } from "../streams/vercel-client.ts";
 import { openTestGateway, type TestAccount, type TestGateway } from "../support/test-gateway.ts";
 
 const clients: Readonly<Record<string, (url: string, key: string) => OfficialClient>> = {
   openai: openaiClient,
+  "openai, responses": openaiResponsesClient,
   "@anthropic-ai/sdk": anthropicClient,
   "@google/genai": googleClient,
   "ai with @ai-sdk/openai": vercelClient("openai"),
+  "ai with @ai-sdk/openai, responses": vercelClient("openai, responses"),
   "ai with @ai-sdk/anthropic": vercelClient("anthropic"),
   "ai with @ai-sdk/google": vercelClient("google"),
 };

@@ -6,6 +6,7 @@ import type {
 import {
   citySchema,
   maxTokens,
+  type Failure,
   type OfficialClient,
   type Prompt,
   type Reply,
@@ -31,14 +32,16 @@ export function openaiClient(url: string, key: string): OfficialClient {
       }
       return replyOf(await stream.finalChatCompletion(), pieces);
     },
-    failure: (error) => {
-      if (!(error instanceof OpenAI.APIError)) throw error;
-      return {
-        type: error.constructor.name,
-        status: error.status as number | undefined,
-        message: error.message,
-      };
-    },
+    failure: failureOf,
+  };
+}
+
+export function failureOf(error: unknown): Failure {
+  if (!(error instanceof OpenAI.APIError)) throw error;
+  return {
+    type: error.constructor.name,
+    status: error.status as number | undefined,
+    message: error.message,
   };
 }
 

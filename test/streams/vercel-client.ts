@@ -16,11 +16,15 @@ import {
 } from "ai";
 import { citySchema, maxTokens, type OfficialClient, type Prompt, type Reply } from "./official-client.ts";
 
-/** The three providers of the AI SDK, each with the models of all vendors. */
+/** The three providers of the AI SDK, OpenAI's in both of its ways, each with the models of all vendors. */
 export const vercelModels = {
   openai: (url: string, key: string) => {
     const provider = createOpenAI({ apiKey: key, baseURL: `${url}/v1` });
     return (model: string): LanguageModel => provider.chat(model);
+  },
+  "openai, responses": (url: string, key: string) => {
+    const provider = createOpenAI({ apiKey: key, baseURL: `${url}/v1` });
+    return (model: string): LanguageModel => provider.responses(model);
   },
   anthropic: (url: string, key: string) => {
     const provider = createAnthropic({ apiKey: key, baseURL: `${url}/v1` });
