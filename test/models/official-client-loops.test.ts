@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
+import { makeParseableTextFormat } from "openai/lib/parser";
 import type { ResponseInput, ResponseOutputItem } from "openai/resources/responses/responses";
 import { createAnthropicClient } from "../streams/anthropic-client.ts";
 import { createGoogleClient } from "../streams/google-client.ts";
@@ -177,6 +178,21 @@ describe("the clients' own loops of tools come to their end", () => {
     input.push(...asInput(first.output));
     input.push({ type: "custom_tool_call_output", call_id: call?.call_id ?? "", output: "It ran." });
     expect((await responses.create({ model, input, tools })).output_text).toContain("It ran.");
+  });
+
+  test.each(models)("what responses.parse of openai has read goes back as it is, %s", async (model) => {
+    const { key } = await gateway.openAccount();
+    const { responses } = createOpenAiClient(gateway.url, key);
+    const input: ResponseInput = [{ role: "user", content: "Name a city." }];
+    const format = makeParseableTextFormat(
+      { type: "json_schema", name: "answer", schema: citySchema, strict: true },
+      (text) => JSON.parse(text) as { city: string },
+    );
+    const first = await responses.parse({ model, input, text: { format } });
+    expect(first.output_parsed).toEqual({ city: expect.any(String) as string });
+    input.push(...asInput(first.output), { role: "user", content: "Another." });
+    const streamed = await responses.stream({ model, input, text: { format } }).finalResponse();
+    expect(streamed.output_parsed).toEqual({ city: expect.any(String) as string });
   });
 
   test.each(models)(

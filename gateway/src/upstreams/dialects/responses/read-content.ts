@@ -37,11 +37,14 @@ function readPart(value: unknown, field: string): ContentPart {
   return { ...readUnmarked(part, field), cache: readMark(part) };
 }
 
-/** What a model wrote comes back with what it quoted, and how likely each token was. */
+/**
+ * What a model wrote comes back with what it quoted, how likely each token was, and what OpenAI's own client has read in it
+ * (`parsed`).
+ */
 const partMembers: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   Object.entries({
     input_text: ["text"],
-    output_text: ["text", "annotations", "logprobs"],
+    output_text: ["text", "annotations", "logprobs", "parsed"],
     refusal: ["refusal"],
     input_image: ["image_url", "detail", "file_id"],
     input_file: ["file_data", "file_id", "file_url", "filename", "detail"],
