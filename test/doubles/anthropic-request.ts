@@ -21,7 +21,13 @@ export function checkMessages(
     (counting ? undefined : (checkNumbers(body) ?? checkUser(body))) ??
     checkAddedInstructions(body) ??
     checkTurns(body["messages"]);
-  return problem ?? checkThinking(body) ?? checkTools(body) ?? checkSystem(body["system"]);
+  return (
+    problem ??
+    checkThinking(body) ??
+    checkTools(body) ??
+    (counting ? undefined : checkEarlierTools(body)) ??
+    checkSystem(body["system"])
+  );
 }
 
 export function readMessages(body: JsonObject): Asked {
@@ -292,6 +298,14 @@ const kindsIn = (content: unknown): readonly string[] =>
   typeof content === "string" ? ["text"] : objectsOf(content).map((block) => stringOf(block["type"]));
 
 const cannotBeForced = /(opus|sonnet)-5-5|(fable|mythos)-5-1/;
+
+function checkEarlierTools({ messages, tools = [] }: JsonObject): string | undefined {
+  if (listOf(tools).length > 0) return undefined;
+  const blocks = objectsOf(messages).flatMap(({ content }) => objectsOf(content));
+  return blocks.some(({ type }) => type === "tool_use" || type === "tool_result")
+    ? "Requests which include `tool_use` or `tool_result` blocks must define tools."
+    : undefined;
+}
 
 function checkTools({ model, tools = [], tool_choice: choice }: JsonObject): string | undefined {
   if (!Array.isArray(tools)) return "tools: Input should be a valid list";

@@ -209,13 +209,19 @@ describe("anthropic", () => {
     const vendor = await keep(openAnthropicDouble({ key: "k-1" }));
     const use = { type: "tool_use", id: "toolu_1", name: "time", input: {} };
     const result = { type: "tool_result", tool_use_id: "toolu_1", content: "noon" };
+    const tools = [{ name: "time", input_schema: { type: "object" } }];
     const statusOf = async (...messages: readonly object[]): Promise<number> =>
-      (await post(`${vendor.url}/messages`, { ...ask, messages }, auth)).status;
+      (await post(`${vendor.url}/messages`, { ...ask, tools, messages }, auth)).status;
     const hi = { role: "user", content: "hi" };
     const calling = { role: "assistant", content: [use] };
     expect(await statusOf(hi, hi, calling, { role: "user", content: [result] }, hi)).toBe(200);
     expect(await statusOf(hi, calling, hi)).toBe(400);
     expect(await statusOf(hi, { role: "user", content: [result] })).toBe(400);
     expect(await statusOf(hi, { role: "user", content: [use] })).toBe(400);
+
+    const messages = [hi, calling, { role: "user", content: [result] }];
+    const { status, body } = await refusalOf(post(`${vendor.url}/messages`, { ...ask, messages }, auth));
+    expect(status).toBe(400);
+    expect(JSON.stringify(body)).toContain("must define tools");
   });
 });

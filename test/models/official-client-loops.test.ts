@@ -166,6 +166,30 @@ describe("the clients' own loops of tools come to their end", () => {
     expect((await responses.create({ model, input, tools })).output_text).toContain("And tomorrow?");
   });
 
+  test.each(models)(
+    "what tools did is summed up without any of them, as Codex has it done, %s",
+    async (model) => {
+      const { key } = await gateway.openAccount();
+      const { responses } = createOpenAiClient(gateway.url, key);
+      const tools = [
+        { type: "function" as const, name: "get_weather", parameters: citySchema, strict: true },
+      ];
+      const input: ResponseInput = [{ role: "user", content: asked }];
+      const { output } = await responses.create({ model, input, tools });
+      const [call] = output.filter((item) => item.type === "function_call");
+      input.push(...asInput(output));
+      input.push({ type: "function_call_output", call_id: call?.call_id ?? "", output: "19 degrees" });
+      input.push({ role: "user", content: "Sum up what get_weather has said." });
+      const summary = await responses.create({
+        model,
+        input,
+        tool_choice: "auto",
+        parallel_tool_calls: true,
+      });
+      expect(summary.output_text).toContain("Sum up");
+    },
+  );
+
   test.each(models)("a tool that openai gives a text, among the responses of %s", async (model) => {
     const { key } = await gateway.openAccount();
     const { responses } = createOpenAiClient(gateway.url, key);

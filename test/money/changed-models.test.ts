@@ -190,19 +190,22 @@ test("a body without anything foreign is the very bytes that came", async () => 
   expect(await passedOn("claude-x", "/v1/messages", written)).toBe(written);
 });
 
+/** Anthropic wants them beside calls. */
+const tools = ',"tools":[{"name":"f","input_schema":{"type":"object"}}]';
+
 test("what stands beside something foreign stays as it was written", async () => {
   const rest = '{"type":"tool_use","id":"a","name":"f","input":{"n":90071992547409931234,"s":"\\u0041, ]"}}';
   const result = '{"role":"user", "content":[{"type":"tool_result","tool_use_id":"a"}]}';
   const foreign = '{"type":"thinking","thinking":"","signature":"tollgateunsigned0000"}';
   const write = (blocks: string): string =>
-    `{"model":"claude-x","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[${blocks}]},${result}]}`;
+    `{"model":"claude-x","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[${blocks}]},${result}]${tools}}`;
   expect(await passedOn("claude-x", "/v1/messages", write(`${foreign} , ${rest}`))).toBe(write(rest));
 });
 
 test("beside an id that Anthropic does not take, everything stays as it was written", async () => {
   const odd = '"id":"functions.f\\u003a0"';
   const write = (id: string, answered: string): string =>
-    `{"model":"claude-x","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use",${id},"name":"f","input":{"n":90071992547409931234,${odd},"type":"tool_use"}},{"type":"tool_use","id":"b","name":"f","input":{ }}]},{"role":"user","content":[{"type":"tool_result",${answered},"content":"tool_use functions.f:0"},{"type":"tool_result","tool_use_id":"b"}]}]}`;
+    `{"model":"claude-x","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use",${id},"name":"f","input":{"n":90071992547409931234,${odd},"type":"tool_use"}},{"type":"tool_use","id":"b","name":"f","input":{ }}]},{"role":"user","content":[{"type":"tool_result",${answered},"content":"tool_use functions.f:0"},{"type":"tool_result","tool_use_id":"b"}]}]${tools}}`;
   const hash = new Bun.CryptoHasher("sha256").update("functions.f:0").digest("hex").slice(0, 32);
   expect(await passedOn("claude-x", "/v1/messages", write(odd, '"tool_use_id":"functions.f:0"'))).toBe(
     write(`"id":"toolu_${hash}"`, `"tool_use_id":"toolu_${hash}"`),
@@ -245,7 +248,7 @@ describe("thinking in the midst of a turn of Claude's", () => {
   const result = (id: string): string =>
     `{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_${id}"},{"type":"text","text":"Go on."}]}`;
   const write = (first: string, second: string, thinking: string): string =>
-    `{"model":"claude-x","max_tokens":4000,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[${first}]},${result("1")},{"role":"assistant","content":[${second}]},${result("2")}]${thinking}}`;
+    `{"model":"claude-x","max_tokens":4000,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[${first}]},${result("1")},{"role":"assistant","content":[${second}]},${result("2")}]${tools}${thinking}}`;
   const enabled = ',"thinking":{"type":"enabled","budget_tokens":2000}';
 
   test("stays where the turn began with a thought, though later calls have none: the very bytes that came", async () => {

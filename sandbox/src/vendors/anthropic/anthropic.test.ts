@@ -433,6 +433,16 @@ describe("anthropic errors", () => {
     [{ ...base, messages: [{ role: "user", content: [image] }] }, "messages.0.content.0"],
     [{ ...base, messages: [{ role: "user", content: [result] }] }, "tool_use_id"],
     [{ ...base, messages: [{ role: "assistant", content: [use] }, ...messages] }, "tool_result"],
+    [
+      {
+        ...base,
+        messages: [
+          { role: "assistant", content: [use] },
+          { role: "user", content: [result] },
+        ],
+      },
+      "must define tools",
+    ],
     [{ ...base, temperature: 1.5 }, "temperature"],
     [{ ...base, tools: [{ name: "a" }] }, "tools.0"],
     [{ ...base, tools: [{ type: "bash_20250124" }] }, "tools.0"],

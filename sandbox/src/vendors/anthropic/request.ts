@@ -71,6 +71,8 @@ export function readMessageRequest(
 
   const turns = readMessages(messages, model);
   if ("refused" in turns) return turns;
+  if (limitRequired && readTools.length === 0 && turns.some(hasTools))
+    return refused("Requests which include `tool_use` or `tool_result` blocks must define tools.");
   const systemTurns: Turn[] =
     systemBlocks.length === 0 ? [] : [{ role: "system", blocks: systemBlocks.map(readBlock), calls: [] }];
   const marks = marksIn([...systemTurns, ...turns], readTools);
@@ -91,6 +93,8 @@ export function readMessageRequest(
     stream: stream === true,
   };
 }
+
+const hasTools = ({ role, calls }: Turn): boolean => role === "tool" || calls.length > 0;
 
 /** As many as the vendor takes. */
 const marksMax = 4;

@@ -3,6 +3,7 @@ import type { ChatRequest } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { opaqueEndUser } from "../end-user.ts";
 import { withoutUndefined } from "../without-undefined.ts";
+import { withEarlierTools } from "./earlier-tools.ts";
 import { writeOutputFormat } from "./output-format.ts";
 import { writeSampling } from "./sampling.ts";
 import { writeReasoning } from "./thinking.ts";
@@ -22,6 +23,7 @@ export function writeRequest(request: ChatRequest): JsonObject {
     maxTokens,
     messages,
   });
+  const equipped = withEarlierTools(request);
   const endUser = opaqueEndUser(request.endUser);
   const outputConfig = withoutUndefined({ effort, format: writeOutputFormat(request.output) });
 
@@ -30,8 +32,8 @@ export function writeRequest(request: ChatRequest): JsonObject {
     max_tokens: maxTokens,
     system,
     messages,
-    tools: writeTools(request.tools),
-    tool_choice: writeToolChoice(request),
+    tools: writeTools(equipped.tools),
+    tool_choice: writeToolChoice(equipped),
     ...sampling,
     stop_sequences: request.stop.length === 0 ? undefined : request.stop,
     thinking,
