@@ -417,6 +417,20 @@ export const mutants = [
     tests: ["test/models/added-instructions.test.ts"],
   },
   {
+    name: "a Claude is told of calls without any tools, which its vendor refuses",
+    file: "gateway/src/upstreams/dialects/anthropic/earlier-tools.ts",
+    find: "return names.size === 0 ? request",
+    replace: "return names.size >= 0 ? request",
+    tests: ["gateway/src/upstreams/dialects/anthropic/earlier-tools.test.ts"],
+  },
+  {
+    name: "OpenAI's client may not send back an answer that it has parsed",
+    file: "gateway/src/upstreams/dialects/responses/read-content.ts",
+    find: '"logprobs", "parsed"]',
+    replace: '"logprobs"]',
+    tests: ["test/models/official-client-loops.test.ts"],
+  },
+  {
     name: "OpenAI is to be strict about a schema with words beside a reference",
     file: "gateway/src/upstreams/dialects/openai/strict-schema.ts",
     find: 'if (schema["$ref"] !== undefined) return words.length === 1;',
