@@ -28,6 +28,7 @@ export function readParts(part: unknown, under: string, found: Findings, options
       continue;
     }
     if (typeof member !== "object" || member === null || opaqueMembers.has(name)) continue;
+    if (calls.has(name)) found.hasTools = true;
     if (name === "tools") readTools(member, `${under}.tools`, found, options);
     else if (isToolDefinition(name, part)) readTool(member, `${under}.definition`, found, options);
     else {
@@ -51,6 +52,18 @@ const partNames = new DecidingNames([
   "format",
 ]);
 
+/**
+ * Calls of tools in what was said, by member or by type. Where a request brings no tools with them, some vendors are told of
+ * those that were called, and tell the model of tools all the same.
+ */
+const calls: ReadonlySet<string> = new Set([
+  "tool_calls",
+  "functionCall",
+  "function_call",
+  "tool_use",
+  "custom_tool_call",
+]);
+
 /** What a tool was given or answered, quotations, the caller's own notes: no vendor acts on the names in there. */
 const opaqueMembers: ReadonlySet<string> = new Set([
   "input",
@@ -72,7 +85,7 @@ const isToolDefinition = (name: string, { type }: JsonObject): boolean =>
 /** Anthropic puts images and documents into a `source`; an image is one image, but a document may have any number of pages. */
 const isImageSource = (name: string, { type }: JsonObject): boolean => name === "source" && type === "image";
 
-/** The items of `input` have types, and for some of them OpenAI reads more than the item holds. */
+/** Items of `input` have types, and for some of them OpenAI reads more than the item holds. */
 function readItemType(
   type: string,
   item: JsonObject,
@@ -80,6 +93,7 @@ function readItemType(
   found: Findings,
   { isTranslated }: ReadingOptions,
 ): void {
+  if (calls.has(type)) found.hasTools = true;
   if (under !== "input") return;
   if (type === "compaction_trigger") found.isSummedUp = true;
   else if (isKeptByVendor(type, item)) found.unbounded ||= !isTranslated;

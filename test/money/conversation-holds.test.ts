@@ -211,22 +211,6 @@ describe("what is in the body holds a token a byte", () => {
       }),
     ],
     [
-      "what the caller's own tool is told",
-      messages,
-      messages.body("Say it.", {
-        messages: [
-          { role: "user", content: "Say it." },
-          {
-            role: "assistant",
-            content: [
-              { type: "tool_use", id: "call_1", name: "f", input: { file_id: "1", image_url: picture } },
-            ],
-          },
-          { role: "user", content: [{ type: "tool_result", tool_use_id: "call_1", content: "done" }] },
-        ],
-      }),
-    ],
-    [
       "a text as a document",
       messages,
       messages.body([
@@ -285,6 +269,23 @@ describe("what is in the body holds a token a byte", () => {
   const withTools: readonly (readonly [string, Spoken, object])[] = [
     ["a function", completions, completions.body("Say it.", { tools: [own] })],
     [
+      "what the caller's own tool is told",
+      messages,
+      messages.body("Say it.", {
+        tools: [{ name: "f", input_schema: { type: "object" } }],
+        messages: [
+          { role: "user", content: "Say it." },
+          {
+            role: "assistant",
+            content: [
+              { type: "tool_use", id: "call_1", name: "f", input: { file_id: "1", image_url: picture } },
+            ],
+          },
+          { role: "user", content: [{ type: "tool_result", tool_use_id: "call_1", content: "done" }] },
+        ],
+      }),
+    ],
+    [
       "tools of the caller's, with and without their type",
       messages,
       messages.body(said, {
@@ -300,6 +301,36 @@ describe("what is in the body holds a token a byte", () => {
       generate.body([{ functionCall: { id: "call_1", name: "f", args: { file_id: "1" } } }], {
         tools: [{ functionDeclarations: [{ name: "f" }] }],
       }),
+    ],
+    // Some vendors are told of them then, because they refuse a conversation with calls and no tools.
+    [
+      "tools that were called earlier, although none come along, for OpenAI's callers",
+      completions,
+      completions.body(said, {
+        messages: [
+          {
+            role: "assistant",
+            content: null,
+            tool_calls: [{ id: "c", type: "function", function: own.function }],
+          },
+          { role: "tool", tool_call_id: "c", content: "Well." },
+        ],
+      }),
+    ],
+    [
+      "tools that were called earlier, although none come along, for Anthropic's callers",
+      messages,
+      messages.body([{ type: "tool_use", id: "c", name: "f", input: {} }]),
+    ],
+    [
+      "tools that were called earlier, although none come along, for Google's callers",
+      generate,
+      generate.body([{ functionCall: { name: "f", args: {} } }]),
+    ],
+    [
+      "tools that were called earlier, although none come along, for callers of Responses",
+      responses,
+      responses.body(said, { input: [{ type: "function_call", call_id: "c", name: "f", arguments: "{}" }] }),
     ],
   ];
   test.each(withTools)(
