@@ -151,7 +151,7 @@ export const mutants = [
   {
     name: "what OpenAI has kept holds nothing",
     file: "catalogue/conversations/parts.ts",
-    find: "  else if (isKeptByVendor(type, item)) found.unbounded = true;\n",
+    find: "  else if (isKeptByVendor(type, item)) found.unbounded ||= !isTranslated;\n",
     replace: "",
     tests: ["test/money/conversation-holds.test.ts"],
   },

@@ -15,7 +15,7 @@ import type { NativeChat } from "./native-chat.ts";
 import type { Exchange, VendorRequest } from "../protocol.ts";
 import { saidInEvents } from "../streams/said-in-events.ts";
 import { asShownTo } from "./shown-thoughts.ts";
-import { callersNames, withCallersName, withTakenNames } from "./tool-names.ts";
+import { callersNames, withCallersNames, withTakenNames } from "./tool-names.ts";
 
 const nothingKept: readonly string[] = [];
 
@@ -61,8 +61,8 @@ export function chatExchange(native: NativeChat): Exchange {
       const answer = own.readAnswer(json);
       const tokens = readTokens(json, native, answer);
       const names = callersNames(dispatch.input.body, callers, own);
-      const parts = answer.parts.map((part) => withCallersName(part, names));
-      const shown = asShownTo(callers, { ...answer, parts }, dispatch);
+      const named = names.size === 0 ? answer : withCallersNames(answer, names);
+      const shown = asShownTo(callers, named, dispatch);
       return { tokens, json: callers.writeAnswer(shown, contextOf(dispatch, callers)) };
     },
     answerIn: (status, json, dispatch) =>

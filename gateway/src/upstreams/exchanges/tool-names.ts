@@ -4,7 +4,7 @@
 
 import { objectOrEmpty } from "../../platform/json.ts";
 import { isSaid } from "../dialects/added-instructions.ts";
-import type { ChatEvent, ChatPart, ChatRequest } from "../dialects/chat.ts";
+import type { ChatAnswer, ChatEvent, ChatPart, ChatRequest } from "../dialects/chat.ts";
 import { Inexpressible, type Dialect, type SpokenDialect } from "../dialects/dialect.ts";
 
 /** The request with names that the vendors of this dialect take, in earlier calls and their results, too. */
@@ -65,6 +65,11 @@ export function callersNames(
   const odd = callers.namesOfTools(objectOrEmpty(body)).filter((name) => !takenToolNames.test(name));
   return new Map(odd.map((name) => [takenName(name, takenToolNames), name]));
 }
+
+export const withCallersNames = (answer: ChatAnswer, names: CallersNames): ChatAnswer => ({
+  ...answer,
+  parts: answer.parts.map((part) => withCallersName(part, names)),
+});
 
 /** A part or an event of an answer with the name that its caller knows. */
 export function withCallersName<Said extends ChatPart | ChatEvent>(said: Said, names: CallersNames): Said {

@@ -10,22 +10,31 @@ import { readText, refuseOthers, requireObject, requireText } from "./members.ts
 
 export type ContentPart = TextPart | ImagePart | FilePart;
 
+export const readContent = (content: unknown, field: string): readonly ContentPart[] =>
+  readParts(content, field, readPart);
+
+export const readTextContent = (content: unknown, field: string): readonly TextPart[] =>
+  onlyTexts(readContent(content, field), field);
+
 /** Empty texts say nothing and some vendors refuse them, so they are left out. */
-export function readContent(content: unknown, field: string): readonly ContentPart[] {
+export function readParts(
+  content: unknown,
+  field: string,
+  read: (part: unknown, field: string) => ContentPart,
+): readonly ContentPart[] {
   if (content === undefined || content === null) return [];
   if (typeof content === "string") return content === "" ? [] : [{ kind: "text", text: content }];
   if (!Array.isArray(content)) throw new Inexpressible(field, "must be a text or a list of parts");
   return content
-    .map((part: unknown, at) => readPart(part, `${field}[${at}]`))
+    .map((part: unknown, at) => read(part, `${field}[${at}]`))
     .filter((part) => part.kind !== "text" || part.text !== "");
 }
 
-export function readTextContent(content: unknown, field: string): readonly TextPart[] {
-  return readContent(content, field).map((part) => {
+export const onlyTexts = (parts: readonly ContentPart[], field: string): readonly TextPart[] =>
+  parts.map((part) => {
     if (part.kind === "text") return part;
     throw new Inexpressible(field, "may hold text only, neither images nor files");
   });
-}
 
 /**
  * Texts alone are one text: DeepSeek and Groq refuse a list where there is nothing but text in it. What is marked to be cached

@@ -9,7 +9,19 @@ import { readFlag, readObject, readText, requireObject, requireText } from "./me
 import { strictFor } from "./strict-schema.ts";
 
 export function readOutput(value: unknown): OutputFormat | undefined {
-  const format = readObject(value, "response_format");
+  const field = "response_format.json_schema";
+  return readFormat(value, "response_format", ({ json_schema: schema }) =>
+    readSchema(requireObject(schema, field), field),
+  );
+}
+
+/** `readSchemaIn` finds the schema of an answer that is held to one. */
+export function readFormat(
+  value: unknown,
+  field: string,
+  readSchemaIn: (format: JsonObject) => OutputFormat,
+): OutputFormat | undefined {
+  const format = readObject(value, field);
   if (format === undefined) return undefined;
   switch (format["type"]) {
     case "text":
@@ -17,13 +29,10 @@ export function readOutput(value: unknown): OutputFormat | undefined {
     case "json_object":
       return { kind: "json" };
     case "json_schema":
-      return readSchema(
-        requireObject(format["json_schema"], "response_format.json_schema"),
-        "response_format.json_schema",
-      );
+      return readSchemaIn(format);
     default:
       throw new Inexpressible(
-        "response_format.type",
+        `${field}.type`,
         `${JSON.stringify(format["type"])} is not text, json_object or json_schema`,
       );
   }

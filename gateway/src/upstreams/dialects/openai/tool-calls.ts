@@ -13,7 +13,7 @@ import type { ToolCallPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { marked, readMarked } from "../marks.ts";
 import { readList, requireObject, requireText } from "./members.ts";
-import { requireFunction } from "./tools.ts";
+import { requireFunction } from "./tool-choice.ts";
 
 /** From a request: strictly. */
 export function readToolCalls(value: unknown, field: string, room: ArgumentsRoom): readonly ToolCallPart[] {

@@ -1,10 +1,9 @@
-// Tools, and which of them the model may or must call.
+// The tools that a model may call.
 
 import type { JsonObject } from "../../../platform/json.ts";
 import { readCacheControl, writeCacheControl } from "../cache-control.ts";
-import type { ChatRequest, ToolChoice, ToolDefinition } from "../chat.ts";
-import { Inexpressible } from "../dialect.ts";
-import { onlyAllowed, type AllowedTools } from "../only-allowed.ts";
+import type { ChatRequest, ToolDefinition } from "../chat.ts";
+import { onlyAllowed } from "../only-allowed.ts";
 import { withoutUndefined } from "../without-undefined.ts";
 import { completeParameters } from "./complete-schema.ts";
 import {
@@ -17,6 +16,7 @@ import {
   requireText,
 } from "./members.ts";
 import { strictFor } from "./strict-schema.ts";
+import { readToolChoice, requireFunction } from "./tool-choice.ts";
 
 export function readToolMembers(body: JsonObject): Pick<ChatRequest, "tools" | "toolChoice"> {
   const written = readTools(body["tools"]);
@@ -66,58 +66,3 @@ export const writeTools = (tools: readonly ToolDefinition[]): readonly JsonObjec
       ...writeCacheControl({ cache }),
     };
   });
-
-interface Choice {
-  readonly toolChoice: ToolChoice | undefined;
-  /** Some of the functions, of which alone one may be called. */
-  readonly allowed?: AllowedTools;
-  /** Of all functions, whatever each says. */
-  readonly strict?: true;
-}
-
-function readToolChoice(value: unknown): Choice {
-  if (value === undefined || value === null) return { toolChoice: undefined };
-  if (value === "auto" || value === "none" || value === "required") return { toolChoice: value };
-  // Google's word for a free choice whose arguments keep to the schema, which GitHub Copilot asks of any Gemini.
-  if (value === "validated") return { toolChoice: "auto", strict: true };
-  if (typeof value === "string") {
-    throw new Inexpressible("tool_choice", `${JSON.stringify(value)} is not auto, none or required`);
-  }
-  const choice = requireObject(value, "tool_choice");
-  if (choice["type"] === "allowed_tools") return readAllowed(choice["allowed_tools"]);
-  requireFunction(choice["type"], "tool_choice.type");
-  return { toolChoice: readNamed(choice, "tool_choice") };
-}
-
-function readAllowed(value: unknown): Choice {
-  const field = "tool_choice.allowed_tools";
-  const { mode, tools } = requireObject(value, field);
-  if (mode !== "auto" && mode !== "required") {
-    throw new Inexpressible(`${field}.mode`, `${JSON.stringify(mode)} is not auto or required`);
-  }
-  const path = `${field}.tools`;
-  const named = (readList(tools, path) ?? []).map((item, at) => {
-    const tool = requireObject(item, `${path}[${at}]`);
-    requireFunction(tool["type"], `${path}[${at}].type`);
-    return readNamed(tool, `${path}[${at}]`);
-  });
-  const names = new Set(named.map(({ name }) => name));
-  const [only] = named;
-  if (only === undefined) throw new Inexpressible(path, "must name a function");
-  return mode === "required" && names.size === 1
-    ? { toolChoice: only }
-    : { toolChoice: mode, allowed: { names, path } };
-}
-
-function readNamed(object: JsonObject, field: string): { readonly name: string } {
-  const named = requireObject(object["function"], `${field}.function`);
-  return { name: requireText(named["name"], `${field}.function.name`) };
-}
-
-export const writeToolChoice = (choice: ToolChoice): unknown =>
-  typeof choice === "string" ? choice : { type: "function", function: { name: choice.name } };
-
-export function requireFunction(type: unknown, field: string): void {
-  if (type === "function") return;
-  throw new Inexpressible(field, `${JSON.stringify(type)} cannot be translated; only "function" can`);
-}

@@ -13,7 +13,8 @@ import { writeOutput } from "./output-format.ts";
 import { writeSampling } from "./sampling.ts";
 import { writeToolCall } from "./tool-calls.ts";
 import { isMistrals, toldToMistral } from "./told-to-mistral.ts";
-import { writeToolChoice, writeTools } from "./tools.ts";
+import { writeToolChoice } from "./tool-choice.ts";
+import { writeTools } from "./tools.ts";
 import { turnsOf } from "./turns.ts";
 
 export function writeRequest(asked: ChatRequest, hearer?: Hearer): JsonObject {

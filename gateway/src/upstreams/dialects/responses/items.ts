@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../platform/json.ts";
 import type { ToolCallPart } from "../chat.ts";
 import type { DeclaredTool } from "../dialect.ts";
 import { sealForNextCall, sealThought, type Thought } from "./sealed-thoughts.ts";
-import { readTextArgument } from "./tools.ts";
+import { readTextArgument } from "./text-tools.ts";
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 

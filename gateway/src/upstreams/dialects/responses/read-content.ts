@@ -6,25 +6,14 @@ import { readCacheControl } from "../cache-control.ts";
 import type { Cacheable, FilePart, ImagePart, TextPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { readDocument } from "../files.ts";
-import { readDataUrl, readImageUrl, type ContentPart } from "../openai/content.ts";
+import { onlyTexts, readDataUrl, readImageUrl, readParts, type ContentPart } from "../openai/content.ts";
 import { readText, refuseOthers, requireObject, requireText } from "../openai/members.ts";
 
-/** Empty texts say nothing and some vendors refuse them, so they are left out. */
-export function readContent(content: unknown, field: string): readonly ContentPart[] {
-  if (content === undefined || content === null) return [];
-  if (typeof content === "string") return content === "" ? [] : [{ kind: "text", text: content }];
-  if (!Array.isArray(content)) throw new Inexpressible(field, "must be a text or a list of parts");
-  return content
-    .map((part: unknown, at) => readPart(part, `${field}[${at}]`))
-    .filter((part) => part.kind !== "text" || part.text !== "");
-}
+export const readContent = (content: unknown, field: string): readonly ContentPart[] =>
+  readParts(content, field, readPart);
 
-export function readTextContent(content: unknown, field: string): readonly TextPart[] {
-  return readContent(content, field).map((part) => {
-    if (part.kind === "text") return part;
-    throw new Inexpressible(field, "may hold text only, neither images nor files");
-  });
-}
+export const readTextContent = (content: unknown, field: string): readonly TextPart[] =>
+  onlyTexts(readContent(content, field), field);
 
 function readPart(value: unknown, field: string): ContentPart {
   const part = requireObject(value, field);

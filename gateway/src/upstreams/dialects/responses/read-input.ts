@@ -17,7 +17,8 @@ import { readList, readText, requireObject, requireText } from "../openai/member
 import { ArgumentsRoom } from "../openai/tool-calls.ts";
 import { readContent, readTextContent } from "./read-content.ts";
 import { unseal } from "./sealed-thoughts.ts";
-import { joinedName, writeTextArgument } from "./tools.ts";
+import { writeTextArgument } from "./text-tools.ts";
+import { joinedName } from "./tool-names.ts";
 
 /** Instructions before the first word are the system prompt; later ones keep their place. */
 export function readConversation({

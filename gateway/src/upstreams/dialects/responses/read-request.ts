@@ -13,7 +13,7 @@ import {
   refuseOthers,
   saysNothing,
 } from "../openai/members.ts";
-import { readSchema } from "../openai/output-format.ts";
+import { readFormat, readSchema } from "../openai/output-format.ts";
 import { readConversation } from "./read-input.ts";
 import { readToolMembers } from "./tools.ts";
 
@@ -114,21 +114,7 @@ function readOutput(value: unknown): OutputFormat | undefined {
   if ((text["verbosity"] ?? "medium") !== "medium") {
     throw new Inexpressible("text.verbosity", "cannot be translated for this model; leave it out");
   }
-  const format = readObject(text["format"], "text.format");
-  if (format === undefined) return undefined;
-  switch (format["type"]) {
-    case "text":
-      return { kind: "text" };
-    case "json_object":
-      return { kind: "json" };
-    case "json_schema":
-      return readSchema(format, "text.format");
-    default:
-      throw new Inexpressible(
-        "text.format.type",
-        `${JSON.stringify(format["type"])} is not text, json_object or json_schema`,
-      );
-  }
+  return readFormat(text["format"], "text.format", (format) => readSchema(format, "text.format"));
 }
 
 const textMembers: ReadonlySet<string> = new Set(["format", "verbosity"]);

@@ -4,7 +4,7 @@ import { objectOrEmpty, type JsonObject } from "../../../platform/json.ts";
 import type { ChatUsage, StopReason } from "../chat.ts";
 import type { AskedAgain, WriteContext } from "../dialect.ts";
 import { asksForSummary } from "./read-request.ts";
-import { declaredTools } from "./tools.ts";
+import { declaredTools } from "./tool-names.ts";
 import { writeUsage } from "./write-usage.ts";
 
 /** Clients find here what they asked for, or what they left to the vendor to choose. */

@@ -7,7 +7,7 @@ import { createEventReader } from "./read-events.ts";
 import { readRequest } from "./read-request.ts";
 import { readUsage } from "./read-usage.ts";
 import { saidAgain } from "./response.ts";
-import { namesOfTools } from "./tools.ts";
+import { namesOfTools } from "./tool-names.ts";
 import { writeAnswer } from "./write-answer.ts";
 import { createEventWriter } from "./write-events.ts";
 import { writeRequest } from "./write-request.ts";
