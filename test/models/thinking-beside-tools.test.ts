@@ -143,7 +143,7 @@ describe("Claude's agents", () => {
       expect(sentTo(openai)["input"]).toEqual([
         { role: "user", content: "Rome?" },
         { type: "reasoning", summary: [], encrypted_content: sealedThought },
-        { role: "assistant", content: "Looking." },
+        { role: "assistant", content: "Looking.", phase: "commentary" },
         { type: "function_call", call_id: id, name: "look_up", arguments: '{"city":"Rome"}' },
         { type: "function_call_output", call_id: id, output: "The tool failed.\n\n19 degrees" },
       ]);

@@ -69,7 +69,7 @@ test("a turn is items in its order, and thoughts of other vendors are none of th
       ],
     },
     { type: "reasoning", summary: [], encrypted_content: "sealed" },
-    { role: "assistant", content: "One.\n\nTwo." },
+    { role: "assistant", content: "One.\n\nTwo.", phase: "commentary" },
     { type: "function_call", call_id: "c1", name: "f", arguments: "{}" },
     {
       type: "function_call_output",
@@ -82,6 +82,53 @@ test("a turn is items in its order, and thoughts of other vendors are none of th
     { role: "user", content: "And?" },
     // Nothing may stand between a call and its result.
     { role: "developer", content: "Now briefly." },
+  ]);
+});
+
+test("what the model said on its way to a call is told from what it said at last", () => {
+  const result: ChatPart = { kind: "tool_result", callId: "c1", name: "f", content: [], isError: false };
+  const { input } = write({
+    messages: [
+      { role: "user", parts: [text("Rome?")] },
+      { role: "assistant", parts: [text("I look.")] },
+      { role: "assistant", parts: [text("Now."), call("c1")] },
+      { role: "user", parts: [result] },
+      { role: "assistant", parts: [text("Warm.")] },
+      { role: "user", parts: [text("And Oslo?")] },
+    ],
+  });
+  expect(input).toMatchObject([
+    { role: "user" },
+    { content: "I look.", phase: "commentary" },
+    { content: "Now.", phase: "commentary" },
+    { call_id: "c1" },
+    { call_id: "c1" },
+    { content: "Warm.", phase: "final_answer" },
+    { role: "user", content: "And Oslo?" },
+  ]);
+  expect(JSON.stringify(input).match(/phase/g)).toHaveLength(3);
+});
+
+test("a thought behind which the model did nothing does not come back", () => {
+  const thought: ChatPart = { kind: "reasoning", text: "", redacted: marked("openai", "sealed") };
+  const { input } = write({
+    messages: [
+      { role: "user", parts: [text("Rome?")] },
+      { role: "assistant", parts: [thought, thought, text("Warm."), thought] },
+      { role: "user", parts: [text("And Oslo?")] },
+      { role: "assistant", parts: [thought] },
+      { role: "user", parts: [text("Go on.")] },
+      { role: "assistant", parts: [thought] },
+    ],
+  });
+  const sealed = { type: "reasoning", summary: [], encrypted_content: "sealed" };
+  expect(input).toEqual([
+    { role: "user", content: "Rome?" },
+    sealed,
+    sealed,
+    { role: "assistant", content: "Warm.", phase: "final_answer" },
+    { role: "user", content: "And Oslo?" },
+    { role: "user", content: "Go on." },
   ]);
 });
 

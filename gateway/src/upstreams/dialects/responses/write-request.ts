@@ -17,13 +17,7 @@ export function writeRequest(request: ChatRequest): JsonObject {
   return withoutUndefined({
     model,
     instructions: system.length === 0 ? undefined : joined(system),
-    input: instructionsBehindResults(messages).flatMap((message, at) =>
-      isSaid(message)
-        ? message.parts.length === 0
-          ? []
-          : writeTurn(message.role, message.parts, `messages[${at}]`)
-        : [{ role: "developer", content: joined(message.parts) }],
-    ),
+    input: withPhases(writeItems(messages)),
     ...writeToolMembers(request),
     max_output_tokens: outputTokensMax,
     text: request.output === undefined ? undefined : { format: writeFormat(request.output) },
@@ -50,6 +44,35 @@ export const sayable = (request: ChatRequest): boolean =>
   (request.outputTokensMax ?? outputTokensMin) >= outputTokensMin;
 
 const joined = (parts: readonly TextPart[]): string => parts.map(({ text }) => text).join("\n\n");
+
+const writeItems = (messages: ChatRequest["messages"]): readonly JsonObject[] =>
+  instructionsBehindResults(messages).flatMap((message, at) => {
+    if (!isSaid(message)) return [{ role: "developer", content: joined(message.parts) }];
+    return message.parts.length === 0 ? [] : writeTurn(message.role, message.parts, `messages[${at}]`);
+  });
+
+/**
+ * What only shows in what the model did next. It stops early where nothing tells what it said on its way to a call from what it
+ * said at last, and OpenAI refuses a thought behind which the model did nothing, as there is where its limit came before its
+ * first word.
+ */
+function withPhases(items: readonly JsonObject[]): readonly JsonObject[] {
+  const fromLast: JsonObject[] = [];
+  let next: "calls" | "speaks" | undefined;
+  for (const item of items.toReversed()) {
+    if (item["type"] === "function_call") {
+      fromLast.push(item);
+      next = "calls";
+    } else if (item["role"] === "assistant") {
+      fromLast.push({ ...item, phase: next === "calls" ? "commentary" : "final_answer" });
+      next ??= "speaks";
+    } else if (item["type"] !== "reasoning") {
+      fromLast.push(item);
+      next = undefined;
+    } else if (next !== undefined) fromLast.push(item);
+  }
+  return fromLast.toReversed();
+}
 
 /** What is said in one turn is one message, up to whatever else happens in it. */
 function writeTurn(role: "user" | "assistant", parts: readonly ChatPart[], field: string): JsonObject[] {
