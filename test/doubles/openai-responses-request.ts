@@ -23,6 +23,11 @@ export function checkResponses(body: JsonObject): Problem | undefined {
   const items = objectsOf(input);
   const strange = items.findIndex((item) => !itemTypes.includes(typeOf(item)));
   if (strange >= 0) return invalid(`input[${strange}].type`, `one of ${itemTypes.join(", ")}`);
+  const long = items.findIndex(({ call_id: id }) => typeof id === "string" && id.length > callIdMax);
+  if (long >= 0) {
+    const message = `Invalid 'input[${long}].call_id': string too long. Expected a string with maximum length ${callIdMax}.`;
+    return { message, param: `input[${long}].call_id`, code: "string_above_max_length" };
+  }
   const calls = items.filter((item) => item["type"] === "function_call").map((item) => item["call_id"]);
   const stray = items.find(
     (item) => item["type"] === "function_call_output" && !calls.includes(item["call_id"]),
@@ -41,6 +46,8 @@ export function checkResponses(body: JsonObject): Problem | undefined {
     return invalid("max_output_tokens", "an integer of at least 16");
   return checkStream(body);
 }
+
+const callIdMax = 64;
 
 /** What this double seals its thoughts as; it takes back no other. */
 export const sealedThought = "gAAAAABsealed-by-the-double==";

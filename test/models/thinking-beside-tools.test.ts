@@ -158,6 +158,17 @@ describe("Claude's agents", () => {
   );
 });
 
+test("a call that another vendor gave a long id goes on here", async () => {
+  const id = `tool-${"x".repeat(100)}`;
+  const messages = [
+    ...agent.messages,
+    { role: "assistant", content: [{ type: "tool_use", id, name: "look_up", input: {} }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "19 degrees" }] },
+  ];
+  await ask("gpt-5.5", { messages });
+  expect(pathAsked()).toEndWith("/responses");
+});
+
 test.each([false, true])("Gemini's agents do as well, streamed: %p", async (stream) => {
   const { path, body, hear, hearStream } = dialects.gemini;
   const talk = { turns: [{ user: "Rome?" }], tools: ["look_up"], thinks: true, maxTokens: 4000 };

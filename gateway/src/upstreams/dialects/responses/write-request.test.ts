@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { JsonObject } from "../../../platform/json.ts";
+import { objectsIn, type JsonObject } from "../../../platform/json.ts";
 import type { ChatPart, ChatRequest } from "../chat.ts";
 import { marked } from "../marks.ts";
 import { bareRequest, refusedField } from "../test-requests.ts";
@@ -130,6 +130,23 @@ test("a thought behind which the model did nothing does not come back", () => {
     { role: "user", content: "And Oslo?" },
     { role: "user", content: "Go on." },
   ]);
+});
+
+test("an id that is longer than OpenAI takes is a shorter one, the same in call and result", () => {
+  const [longest, longer, other] = ["x".repeat(64), "x".repeat(65), "y".repeat(8192)];
+  const idsOf = (id: string): readonly unknown[] => {
+    const result: ChatPart = { kind: "tool_result", callId: id, name: "f", content: [], isError: false };
+    const messages = [
+      { role: "assistant", parts: [call(id)] },
+      { role: "user", parts: [result] },
+    ] as const;
+    return objectsIn(write({ messages })["input"]).map(({ call_id: written }) => written);
+  };
+  expect(idsOf(longest)).toEqual([longest, longest]);
+  const [called, answered] = idsOf(longer);
+  expect(called).toMatch(/^call_[0-9a-f]{32}$/);
+  expect(answered).toBe(called);
+  expect(idsOf(other)).not.toContain(called);
 });
 
 test("what is written is read as what it was", () => {

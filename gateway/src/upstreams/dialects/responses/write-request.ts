@@ -97,15 +97,19 @@ function writeTurn(role: "user" | "assistant", parts: readonly ChatPart[], field
 function writeItem(part: Exclude<ChatPart, ContentPart>): JsonObject[] {
   switch (part.kind) {
     case "tool_call":
-      return [{ type: "function_call", call_id: part.id, name: part.name, arguments: part.arguments }];
+      return [{ type: "function_call", call_id: takenId(part.id), name: part.name, arguments: part.arguments }];
     case "tool_result":
-      return [{ type: "function_call_output", call_id: part.callId, output: writeResult(part) }];
+      return [{ type: "function_call_output", call_id: takenId(part.callId), output: writeResult(part) }];
     case "reasoning": {
       const sealed = openAisIn(part);
       return sealed === undefined ? [] : [{ type: "reasoning", summary: [], encrypted_content: sealed }];
     }
   }
 }
+
+/** OpenAI takes ids of 64 characters at most, and other vendors give longer ones. One id always becomes the same. */
+const takenId = (id: string): string =>
+  id.length <= 64 ? id : `call_${new Bun.CryptoHasher("sha256").update(id).digest("hex").slice(0, 32)}`;
 
 function writeContent(
   role: "user" | "assistant",
