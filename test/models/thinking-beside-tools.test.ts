@@ -186,6 +186,22 @@ test.each([false, true])("Gemini's agents do as well, streamed: %p", async (stre
   });
 });
 
+test("Gemini's agents that leave it to the model how much it thinks have it think as much as it likes", async () => {
+  const { contents, tools } = geminis([]);
+  const askGoogles = async (generationConfig: object): Promise<string> => {
+    const path = "/v1beta/models/gpt-5.5:generateContent";
+    const answer = await gateway.post(account, path, { contents, tools, generationConfig });
+    expect(answer.status).toBe(200);
+    return pathAsked();
+  };
+  // As Google's command line asks a model that it does not know.
+  const usual = { temperature: 1, topP: 0.95, topK: 64 };
+  expect(await askGoogles({ ...usual, thinkingConfig: { includeThoughts: true } })).toEndWith("/responses");
+  expect(sentTo(openai)["reasoning"]).toBeUndefined();
+  for (const thinkingConfig of [undefined, { thinkingBudget: 0, includeThoughts: true }])
+    expect(await askGoogles({ ...usual, thinkingConfig })).toEndWith("/chat/completions");
+});
+
 test("a stream that OpenAI gives up is charged for what passed, and says so without the operator's words", async () => {
   const event = (type: string, rest: object): string =>
     `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`;

@@ -81,11 +81,11 @@ function isLessInCompletions(dispatch: Dispatch): boolean {
   const model = modelOf(dispatch).name;
   const besideTools = besideToolsOf(model);
   if (besideTools === undefined) return false;
-  const request = spokenDialects[service.dialect].readRequest(objectOrEmpty(input.body), {
-    model,
-    stream: streaming,
-  });
-  const wantsThinking = (request.reasoning ?? "off") !== "off";
+  const callers = spokenDialects[service.dialect];
+  const body = objectOrEmpty(input.body);
+  const request = callers.readRequest(body, { model, stream: streaming });
+  // Google's clients leave it to the model how much it thinks, and want to see what.
+  const wantsThinking = request.reasoning ? request.reasoning !== "off" : callers.asksForThoughts(body);
   return request.tools.length > 0 && (wantsThinking || besideTools === "refused") && sayable(request);
 }
 
