@@ -522,6 +522,27 @@ export const mutants = [
     tests: ["test/models/thinking-beside-tools.test.ts"],
   },
   {
+    name: "thoughts that another account sealed end the conversation",
+    file: "gateway/src/call/steps/forward.ts",
+    find: "turn = await forgettingTurn(lacking, gate);",
+    replace: "turn = undefined;",
+    tests: ["test/models/thinking-beside-tools.test.ts"],
+  },
+  {
+    name: "the account that sealed a thought is not asked, and the thought is lost",
+    file: "gateway/src/call/steps/forward.ts",
+    find: "if (turn || !lacking) continue;",
+    replace: "if (!lacking) continue;",
+    tests: ["test/models/thinking-beside-tools.test.ts"],
+  },
+  {
+    name: "OpenAI is not told what its model said on the way to a call",
+    file: "gateway/src/upstreams/dialects/responses/write-request.ts",
+    find: 'next === "calls" ? "commentary" : "final_answer"',
+    replace: '"final_answer"',
+    tests: ["test/models/thinking-beside-tools.test.ts"],
+  },
+  {
     name: "a limit that Responses refuse is told in them",
     file: "gateway/src/upstreams/dialects/responses/write-request.ts",
     find: "const outputTokensMin = 16;",

@@ -48,6 +48,8 @@ export interface PreparedCall {
   readonly kind: "ready";
   readonly upstream: Upstream;
   readonly send: (actingFor?: ActingFor) => Promise<Exchanged>;
+  /** The same call without what only the account can read that gave it; undefined where nothing of that is in it. */
+  readonly forgetting: () => PreparedCall | undefined;
   /** The vendor has no such service: nothing leaves, so nothing of it is used. */
   readonly answeredHere: boolean;
 }

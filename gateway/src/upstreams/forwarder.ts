@@ -54,11 +54,19 @@ class ReadyCall implements PreparedCall {
   readonly upstream: Upstream;
   readonly #speech: Speech;
   readonly #request: VendorRequest;
+  readonly #hasForgotten: boolean;
 
-  constructor(speech: Speech, request: VendorRequest) {
+  constructor(speech: Speech, request: VendorRequest, hasForgotten = false) {
     this.upstream = speech.dispatch.upstream;
     this.#speech = speech;
     this.#request = request;
+    this.#hasForgotten = hasForgotten;
+  }
+
+  forgetting(): PreparedCall | undefined {
+    const { exchange, dispatch } = this.#speech;
+    const request = this.#hasForgotten ? undefined : exchange.forgettingRequest?.(dispatch);
+    return request && new ReadyCall(this.#speech, request, true);
   }
 
   send(actingFor?: ActingFor): Promise<Exchanged> {
@@ -175,6 +183,7 @@ const answeredHere = ({ answer: json }: OwnAnswer, { upstream }: Dispatch): Prep
   kind: "ready",
   upstream,
   answeredHere: true,
+  forgetting: () => undefined,
   send: async () => ({
     kind: "answered",
     status: 200,

@@ -54,6 +54,8 @@ export interface Exchange {
   readonly errorBody?: (json: unknown) => JsonObject | undefined;
   /** Whether an error only says that what the call goes on with is not kept at this vendor, or not for this key. */
   readonly isKeptElsewhere?: (status: number, json: unknown) => boolean;
+  /** The request without what is kept elsewhere, where the call makes sense without it; undefined where nothing of that is in it. */
+  readonly forgettingRequest?: (dispatch: Dispatch) => VendorRequest | undefined;
   /** Reads a 2xx JSON answer. What it leaves undefined passes through as it came. */
   readonly read: (json: unknown, dispatch: Dispatch) => Reading;
   /** An error that is an answer where the caller comes from, as the answer that it stands for; undefined for any other. */

@@ -60,6 +60,8 @@ export async function forward(
   const attempts: Attempt[] = [];
   let told: EndedAttempt | undefined;
   let turn: Turn | undefined = firstTurn;
+  /** That of the first upstream that lacks what the call goes on with, until it is asked again. */
+  let lacking: Turn | undefined;
   let acting = linked;
   let failures = 0;
   while (turn) {
@@ -89,7 +91,12 @@ export async function forward(
       }
     }
     if (!mayRepeat(exchanged, upstream, operation)) break;
+    if (lacksKept(exchanged)) lacking ??= turn;
     turn = await nextTurn(call, candidates, gate);
+    if (turn || !lacking) continue;
+    // Nobody who may be asked has what the call goes on with: it goes on without.
+    turn = await forgettingTurn(lacking, gate);
+    lacking = undefined;
   }
   if (attempts.length > 1) gate.openAttempts.delete(call.id);
   if (!told) throw new Error("A call was forwarded to nobody.");
@@ -100,6 +107,9 @@ export async function forward(
 /** To callers it looks like their own mistake, so that only the operator can know better. */
 const lacksModel = (exchanged: Exchanged): boolean =>
   exchanged.kind === "answered" && exchanged.lacks === "model";
+
+const lacksKept = (exchanged: Exchanged): boolean =>
+  exchanged.kind === "answered" && exchanged.lacks === "what the call goes on with";
 
 function attemptedOf(
   { upstream, exchanged, pass }: EndedAttempt,
@@ -131,4 +141,11 @@ async function nextTurn(call: Call, candidates: Candidates, gate: Gate): Promise
   if (taken.kind !== "taken") return undefined;
   noteQuota(call, taken.turn, gate);
   return taken.turn;
+}
+
+async function forgettingTurn(lacking: Turn, gate: Gate): Promise<Turn | undefined> {
+  const prepared = lacking.prepared.forgetting();
+  if (prepared === undefined) return undefined;
+  await countTwice(lacking, gate);
+  return { ...lacking, prepared };
 }

@@ -26,16 +26,28 @@ export function chatExchange(native: NativeChat): Exchange {
 
   const request = (dispatch: Dispatch): VendorRequest => {
     const callers = callersOf(dispatch);
+    return callers === own
+      ? requestWith(native.nativeBody(dispatch), dispatch, dispatch.forwarded)
+      : requestWith(JSON.stringify(translate(callers, own, native, dispatch)), dispatch);
+  };
+
+  const requestWith = (
+    body: string | Uint8Array,
+    dispatch: Dispatch,
+    forwarded?: Headers,
+  ): VendorRequest => ({
+    method: "POST",
+    path: native.path(dispatch),
+    body,
+    headers: headersOf(native, forwarded),
+  });
+
+  /** What a caller of this very dialect wrote is the caller's own to mend. */
+  const forgettingRequest = (dispatch: Dispatch): VendorRequest | undefined => {
+    const callers = callersOf(dispatch);
     const body =
-      callers === own
-        ? native.nativeBody(dispatch)
-        : JSON.stringify(translate(callers, own, native, dispatch));
-    return {
-      method: "POST",
-      path: native.path(dispatch),
-      body,
-      headers: headersOf(native, callers === own ? dispatch.forwarded : undefined),
-    };
+      callers === own ? undefined : native.withoutKept?.(translate(callers, own, native, dispatch));
+    return body && requestWith(JSON.stringify(body), dispatch);
   };
 
   return {
@@ -44,6 +56,7 @@ export function chatExchange(native: NativeChat): Exchange {
     hiddenFailure: chatFailureIn,
     errorBody: failureIn,
     ...(native.isKeptElsewhere && { isKeptElsewhere: native.isKeptElsewhere }),
+    ...(native.withoutKept && { forgettingRequest }),
     read: (json, dispatch) => {
       const callers = callersOf(dispatch);
       // Where nothing is translated, the answer is read only for what must be paid.

@@ -22,6 +22,8 @@ export interface NativeChat {
   readonly keepsAnswer?: (dispatch: Dispatch) => boolean;
   /** Whether an error only says that what the call goes on with is not kept at this vendor, or not for this key. */
   readonly isKeptElsewhere?: Exchange["isKeptElsewhere"];
+  /** A body we wrote without what may be kept elsewhere; undefined where nothing of that is in it. */
+  readonly withoutKept?: (body: JsonObject) => JsonObject | undefined;
   /** What an error of this vendor's would be as an answer, where every other vendor would have given one. */
   readonly answerIn?: (status: number, json: unknown) => JsonObject | undefined;
   /** A whole answer as the events of this dialect, where they are not those of its writer; undefined for what is no answer. */

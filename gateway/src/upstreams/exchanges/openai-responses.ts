@@ -25,7 +25,7 @@ import { rewritten, type ForeignRule } from "./without-marked.ts";
 export const openaiResponses: Exchange = {
   request: (dispatch) => ({ method: "POST", path: dispatch.service.path, body: responsesBody(dispatch) }),
   hiddenFailure,
-  isKeptElsewhere,
+  isKeptElsewhere: isResponseKeptElsewhere,
   read: (json, dispatch) => ({ tokens: readTokens(json), keptIds: keptIdsIn(json, dispatch) }),
   asEvents: responseEvents,
   stream: responsesStream,
@@ -61,8 +61,9 @@ function hiddenFailure(json: unknown, words: OperatorWords): HiddenFailure | und
 }
 
 /** Responses, their items and what they have encrypted are known to the account alone that was asked before. */
-function isKeptElsewhere(status: number, json: unknown): boolean {
-  if (status === 400) return unknownHere.has(errorIn(errorBodyOf(json))["code"]);
+export function isResponseKeptElsewhere(status: number, json: unknown): boolean {
+  if (status === 400)
+    return unknownHere.has(errorIn(errorBodyOf(json))["code"]) || unreadable.test(readErrorMessage(json));
   return status === 404 && /^(?:item|conversation) with id .*not found\b/i.test(readErrorMessage(json));
 }
 
@@ -70,6 +71,9 @@ const unknownHere: ReadonlySet<unknown> = new Set([
   "previous_response_not_found",
   "invalid_encrypted_content",
 ]);
+
+/** It has been said without the code. */
+const unreadable = /^the encrypted content\b.{0,300}\bcould not be (?:verified|decrypted)\b/i;
 
 function readTokens(json: unknown): TokenReading {
   const anomalies: string[] = [];

@@ -6,7 +6,7 @@ import { spokenDialects } from "../dialects/dialects.ts";
 import { besideToolsOf } from "../dialects/openai/effort.ts";
 import { openaiDialect } from "../dialects/openai/openai-dialect.ts";
 import { responsesDialect } from "../dialects/responses/responses-dialect.ts";
-import { sayable } from "../dialects/responses/write-request.ts";
+import { sayable, withoutThoughts } from "../dialects/responses/write-request.ts";
 import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
 import type { NativeChat } from "../exchanges/native-chat.ts";
 import type { Exchange, Protocol } from "../protocol.ts";
@@ -16,7 +16,7 @@ import { nativeBody } from "../exchanges/native-body.ts";
 import { openaiEmbeddings } from "../exchanges/openai-embeddings.ts";
 import { openaiImages } from "../exchanges/openai-images.ts";
 import { ownInput } from "./openai-itself.ts";
-import { openaiResponses, responsesBody } from "../exchanges/openai-responses.ts";
+import { isResponseKeptElsewhere, openaiResponses, responsesBody } from "../exchanges/openai-responses.ts";
 import { responseEvents } from "../exchanges/responses-events.ts";
 import { limitChanges, withLimitWord } from "../exchanges/output-limit.ts";
 import { isAboutGoogleAccount } from "../answers/google-refusal.ts";
@@ -31,6 +31,8 @@ const nativeInResponses: NativeChat = {
   completeBody: (body) => body,
   takesInstructionsAnywhere: () => true,
   asEvents: responseEvents,
+  isKeptElsewhere: isResponseKeptElsewhere,
+  withoutKept: withoutThoughts,
   usageOf: (json) => objectOrEmpty(json["response"])["usage"] ?? json["usage"],
 };
 

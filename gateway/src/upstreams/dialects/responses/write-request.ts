@@ -1,5 +1,5 @@
 import { isSaid, instructionsBehindResults } from "../added-instructions.ts";
-import type { JsonObject } from "../../../platform/json.ts";
+import { objectsIn, type JsonObject } from "../../../platform/json.ts";
 import type { ChatPart, ChatRequest, OutputFormat, TextPart, ToolResultPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { opaqueEndUser } from "../end-user.ts";
@@ -42,6 +42,13 @@ export const sayable = (request: ChatRequest): boolean =>
   (request.temperature ?? 1) === 1 &&
   (request.topP ?? 1) === 1 &&
   (request.outputTokensMax ?? outputTokensMin) >= outputTokensMin;
+
+/** A request that was written here without what its model thought earlier; undefined where none of that is in it. */
+export function withoutThoughts(request: JsonObject): JsonObject | undefined {
+  const items = objectsIn(request["input"]);
+  const rest = items.filter(({ type }) => type !== "reasoning");
+  return rest.length === items.length ? undefined : { ...request, input: rest };
+}
 
 const joined = (parts: readonly TextPart[]): string => parts.map(({ text }) => text).join("\n\n");
 
@@ -97,7 +104,9 @@ function writeTurn(role: "user" | "assistant", parts: readonly ChatPart[], field
 function writeItem(part: Exclude<ChatPart, ContentPart>): JsonObject[] {
   switch (part.kind) {
     case "tool_call":
-      return [{ type: "function_call", call_id: takenId(part.id), name: part.name, arguments: part.arguments }];
+      return [
+        { type: "function_call", call_id: takenId(part.id), name: part.name, arguments: part.arguments },
+      ];
     case "tool_result":
       return [{ type: "function_call_output", call_id: takenId(part.callId), output: writeResult(part) }];
     case "reasoning": {
