@@ -149,6 +149,43 @@ test("an id that is longer than OpenAI takes is a shorter one, the same in call 
   expect(idsOf(other)).not.toContain(called);
 });
 
+test("each call has an id of its own and one result", () => {
+  const turn = (answers: readonly string[]) =>
+    [
+      { role: "assistant", parts: [call("f:0"), call("f:1")] },
+      {
+        role: "user",
+        parts: ["f:0", "f:1"].map((callId, at): ChatPart => ({
+          kind: "tool_result",
+          callId,
+          name: "f",
+          content: [text(answers[at] ?? "")],
+          isError: false,
+        })),
+      },
+    ] as const;
+  const [first, again] = [turn(["a", "b"]), turn(["c", "d"])];
+  const itemsOf = (messages: ChatRequest["messages"]) =>
+    objectsIn(write({ messages })["input"]).map(({ call_id: id, output }) => [id, output]);
+  const items = itemsOf([...first, ...again]);
+  expect(items.slice(0, 4)).toEqual([
+    ["f:0", undefined],
+    ["f:1", undefined],
+    ["f:0", "a"],
+    ["f:1", "b"],
+  ]);
+  const [third, fourth] = items.slice(4).map(([id]) => id);
+  expect(items.slice(4)).toEqual([
+    [third, undefined],
+    [fourth, undefined],
+    [third, "c"],
+    [fourth, "d"],
+  ]);
+  expect(new Set(["f:0", "f:1", third, fourth]).size).toBe(4);
+  // Google's command line tells results twice once it has taken up an old conversation.
+  expect(itemsOf([...first, first[1]])).toEqual(items.slice(0, 4));
+});
+
 test("what is written is read as what it was", () => {
   const request: Partial<ChatRequest> = {
     model: "gpt-5.5",

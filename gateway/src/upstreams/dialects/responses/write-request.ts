@@ -1,6 +1,6 @@
 import { isSaid, instructionsBehindResults } from "../added-instructions.ts";
 import { objectsIn, type JsonObject } from "../../../platform/json.ts";
-import type { ChatPart, ChatRequest, OutputFormat, TextPart, ToolResultPart } from "../chat.ts";
+import type { ChatMessage, ChatPart, ChatRequest, OutputFormat, TextPart, ToolResultPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { opaqueEndUser } from "../end-user.ts";
 import { completeParameters, completeSchema } from "../openai/complete-schema.ts";
@@ -9,6 +9,7 @@ import { effortFor } from "../openai/effort.ts";
 import { strictFor } from "../openai/strict-schema.ts";
 import { withoutUndefined } from "../without-undefined.ts";
 import { openAisIn } from "./sealed-thoughts.ts";
+import { WrittenCallIds } from "./written-call-ids.ts";
 
 /** Nothing is to be kept, so what was thought comes along, sealed. Who asks has no more to say than this: see `sayable`. */
 export function writeRequest(request: ChatRequest): JsonObject {
@@ -52,11 +53,14 @@ export function withoutThoughts(request: JsonObject): JsonObject | undefined {
 
 const joined = (parts: readonly TextPart[]): string => parts.map(({ text }) => text).join("\n\n");
 
-const writeItems = (messages: ChatRequest["messages"]): readonly JsonObject[] =>
-  instructionsBehindResults(messages).flatMap((message, at) => {
-    if (!isSaid(message)) return [{ role: "developer", content: joined(message.parts) }];
-    return message.parts.length === 0 ? [] : writeTurn(message.role, message.parts, `messages[${at}]`);
-  });
+function writeItems(messages: ChatRequest["messages"]): readonly JsonObject[] {
+  const ids = new WrittenCallIds();
+  return instructionsBehindResults(messages).flatMap((message, at) =>
+    isSaid(message)
+      ? writeTurn(message, `messages[${at}]`, ids)
+      : [{ role: "developer", content: joined(message.parts) }],
+  );
+}
 
 /**
  * What only shows in what the model did next. It stops early where nothing tells what it said on its way to a call from what it
@@ -82,7 +86,7 @@ function withPhases(items: readonly JsonObject[]): readonly JsonObject[] {
 }
 
 /** What is said in one turn is one message, up to whatever else happens in it. */
-function writeTurn(role: "user" | "assistant", parts: readonly ChatPart[], field: string): JsonObject[] {
+function writeTurn({ role, parts }: ChatMessage, field: string, ids: WrittenCallIds): JsonObject[] {
   const items: JsonObject[] = [];
   let said: ContentPart[] = [];
   const endMessage = (): void => {
@@ -95,30 +99,30 @@ function writeTurn(role: "user" | "assistant", parts: readonly ChatPart[], field
       continue;
     }
     endMessage();
-    items.push(...writeItem(part));
+    items.push(...writeItem(part, ids));
   }
   endMessage();
   return items;
 }
 
-function writeItem(part: Exclude<ChatPart, ContentPart>): JsonObject[] {
+function writeItem(part: Exclude<ChatPart, ContentPart>, ids: WrittenCallIds): JsonObject[] {
   switch (part.kind) {
     case "tool_call":
       return [
-        { type: "function_call", call_id: takenId(part.id), name: part.name, arguments: part.arguments },
+        { type: "function_call", call_id: ids.called(part.id), name: part.name, arguments: part.arguments },
       ];
-    case "tool_result":
-      return [{ type: "function_call_output", call_id: takenId(part.callId), output: writeResult(part) }];
+    case "tool_result": {
+      const id = ids.answered(part.callId);
+      return id === undefined
+        ? []
+        : [{ type: "function_call_output", call_id: id, output: writeResult(part) }];
+    }
     case "reasoning": {
       const sealed = openAisIn(part);
       return sealed === undefined ? [] : [{ type: "reasoning", summary: [], encrypted_content: sealed }];
     }
   }
 }
-
-/** OpenAI takes ids of 64 characters at most, and other vendors give longer ones. One id always becomes the same. */
-const takenId = (id: string): string =>
-  id.length <= 64 ? id : `call_${new Bun.CryptoHasher("sha256").update(id).digest("hex").slice(0, 32)}`;
 
 function writeContent(
   role: "user" | "assistant",
