@@ -36,9 +36,11 @@ export function checkResponses(body: JsonObject): Problem | undefined {
     const message = `No tool call found for function call output with call_id ${String(stray["call_id"])}.`;
     return { message, param: "input" };
   }
-  const unknown = items.find(
-    ({ type, encrypted_content: sealed = null }) =>
-      type === "reasoning" && sealed !== null && sealed !== sealedThought,
+  const thoughts = items.filter(({ type }) => type === "reasoning");
+  if (thoughts.some(({ id }) => typeof id !== "string")) return missing("input[0].id");
+  const unknown = thoughts.find(
+    ({ id, encrypted_content: sealed = null }) =>
+      sealed !== null && (sealed !== sealedThought || id !== thoughtId),
   );
   if (unknown) return { message: unreadable, code: "invalid_encrypted_content" };
   const { max_output_tokens: limit = 16 } = body;
@@ -51,6 +53,8 @@ const callIdMax = 64;
 
 /** What this double seals its thoughts as; it takes back no other. */
 export const sealedThought = "gAAAAABsealed-by-the-double==";
+/** The id of the item that a thought comes in, which is sealed with it. */
+export const thoughtId = "rs_0";
 
 const unreadable = "The encrypted content for item rs_0 could not be verified.";
 

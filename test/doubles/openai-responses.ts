@@ -1,7 +1,7 @@
 // How OpenAI says a response, whole or in a stream.
 
 import { listOf, objectOf } from "./json-read.ts";
-import { sealedThought } from "./openai-responses-request.ts";
+import { sealedThought, thoughtId } from "./openai-responses-request.ts";
 import type { Reply } from "./model-reply.ts";
 import { serverError } from "./openai-refusal.ts";
 import type { Answer, StreamProgress } from "./scripted-answer.ts";
@@ -105,7 +105,7 @@ function itemsOf(said: Said): readonly Item[] {
   const { reply } = said;
   const status = "completed";
   const thinking: Item = {
-    id: "rs_0",
+    id: thoughtId,
     type: "reasoning",
     summary: summarizes(said) ? [{ type: "summary_text", text: reply.reasoning }] : [],
     ...(seals(said) && { encrypted_content: sealedThought }),

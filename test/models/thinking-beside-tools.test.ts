@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { openAnthropicDouble } from "../doubles/anthropic.ts";
 import { objectOf, objectsOf } from "../doubles/json-read.ts";
 import type { ModelDouble } from "../doubles/model-book.ts";
-import { sealedThought } from "../doubles/openai-responses-request.ts";
+import { sealedThought, thoughtId } from "../doubles/openai-responses-request.ts";
 import { openOpenAiDouble } from "../doubles/openai.ts";
 import type { JsonObject } from "../doubles/vendor-checks.ts";
 import { last } from "../doubles/vendor-double.ts";
@@ -146,7 +146,7 @@ describe("Claude's agents", () => {
       await ask("gpt-5.5", { messages, stream });
       expect(sentTo(openai)["input"]).toEqual([
         { role: "user", content: "Rome?" },
-        { type: "reasoning", summary: [], encrypted_content: sealedThought },
+        { type: "reasoning", id: thoughtId, summary: [], encrypted_content: sealedThought },
         { role: "assistant", content: "Looking.", phase: "commentary" },
         { type: "function_call", call_id: id, name: "look_up", arguments: '{"city":"Rome"}' },
         { type: "function_call_output", call_id: id, output: "The tool failed.\n\n19 degrees" },
@@ -318,7 +318,7 @@ test("a response that failed is the failure that it tells of, and costs nothing"
 
 /** As callers of Anthropic's dialect keep a thought of OpenAI's. */
 function marked(sealed: string): string {
-  return `tollgateopenai000000${Buffer.from(sealed).toString("base64")}`;
+  return `tollgateopenai000000${Buffer.from(JSON.stringify({ id: thoughtId, sealed })).toString("base64")}`;
 }
 
 /** The blocks of a stream, as clients put them together. */

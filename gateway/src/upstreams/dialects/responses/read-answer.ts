@@ -27,7 +27,7 @@ export function readItem(item: JsonObject): ChatPart[] {
         .map((text) => ({ kind: "text", text }));
     case "reasoning": {
       const sealed = textOr(item["encrypted_content"]);
-      return sealed === undefined ? [] : [{ kind: "reasoning", text: "", redacted: markOpenAis(sealed) }];
+      return sealed === undefined ? [] : [{ kind: "reasoning", text: "", redacted: markOpenAis(item) }];
     }
     case "function_call":
       return [

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { responseEvents } from "../../exchanges/responses-events.ts";
 import type { ChatEvent } from "../chat.ts";
-import { marked } from "../marks.ts";
 import { responsesDialect } from "./responses-dialect.ts";
+import { markOpenAis } from "./sealed-thoughts.ts";
 
 const read = (...events: readonly object[]): readonly ChatEvent[] => {
   const reader = responsesDialect.createEventReader();
@@ -38,7 +38,11 @@ const response = {
   ],
   usage,
 };
-const thought = { kind: "reasoning", text: "", redacted: marked("openai", "sealed") } as const;
+const thought = {
+  kind: "reasoning",
+  text: "",
+  redacted: markOpenAis({ id: "rs_1", encrypted_content: "sealed" }),
+} as const;
 
 describe("an answer", () => {
   test("whole is its parts, why it ended, and what was used", () => {

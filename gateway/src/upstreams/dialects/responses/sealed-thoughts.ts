@@ -2,7 +2,8 @@
 // send back with the item. Whole thoughts stand in there too, under a mark: a summary is shown only to who asks for one, and
 // an item without such a content counts as one that OpenAI has kept.
 
-import { isJsonObject } from "../../../platform/json.ts";
+import { isJsonObject, type JsonObject } from "../../../platform/json.ts";
+import { objectIn } from "../../answers/answer-text.ts";
 import type { ReasoningPart } from "../chat.ts";
 import { marked, readMarked } from "../marks.ts";
 
@@ -38,13 +39,21 @@ export function unseal(sealed: string): Unsealed | undefined {
   }
 }
 
-/** A thought of OpenAI's, as callers of other dialects keep it. */
-export const markOpenAis = (sealed: string): string => marked("openai", sealed);
+/**
+ * A thought of OpenAI's, as callers of other dialects keep it. It is sealed together with the id of its item, and can be read
+ * in an item of that id alone.
+ */
+export const markOpenAis = ({ id, encrypted_content: sealed }: JsonObject): string =>
+  marked("openai", JSON.stringify({ id, sealed }));
 
-/** What OpenAI gets back of a thought; undefined for what is not its own. */
-export function openAisIn({ redacted }: Pick<ReasoningPart, "redacted">): string | undefined {
+/** The item that OpenAI gets back of a thought; undefined for what is not its own. */
+export function openAisIn({ redacted }: Pick<ReasoningPart, "redacted">): JsonObject | undefined {
   const read = readMarked(redacted ?? "");
-  return read?.mark === "openai" ? read.token : undefined;
+  if (read?.mark !== "openai") return undefined;
+  const { id, sealed } = objectIn(read.token) ?? {};
+  return typeof sealed === "string"
+    ? { type: "reasoning", ...(typeof id === "string" && { id }), summary: [], encrypted_content: sealed }
+    : undefined;
 }
 
 /** Nobody but a caller who wrote it anew can have spoilt it. */

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { objectsIn, type JsonObject } from "../../../platform/json.ts";
 import type { ChatPart, ChatRequest } from "../chat.ts";
-import { marked } from "../marks.ts";
 import { bareRequest, refusedField } from "../test-requests.ts";
 import { responsesDialect } from "./responses-dialect.ts";
+import { markOpenAis } from "./sealed-thoughts.ts";
 import { sayable } from "./write-request.ts";
 
 const write = (request: Partial<ChatRequest>): JsonObject =>
@@ -16,6 +16,8 @@ const call = (id: string, signature?: string): ChatPart => ({
   arguments: "{}",
   ...(signature === undefined ? {} : { signature }),
 });
+/** What OpenAI thought: an item that it can read under its id alone. */
+const item = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "sealed" };
 
 test("a turn is items in its order, and thoughts of other vendors are none of them", () => {
   const { instructions, input } = write({
@@ -35,7 +37,7 @@ test("a turn is items in its order, and thoughts of other vendors are none of th
         parts: [
           { kind: "reasoning", text: "Claude's.", signature: "sig" },
           { kind: "reasoning", text: "", redacted: "Claude's" },
-          { kind: "reasoning", text: "", redacted: marked("openai", "sealed") },
+          { kind: "reasoning", text: "", redacted: markOpenAis(item) },
           text("One."),
           text("Two."),
           call("c1", "Gemini's"),
@@ -68,7 +70,7 @@ test("a turn is items in its order, and thoughts of other vendors are none of th
         { type: "input_file", file_url: "https://x.test/a.pdf" },
       ],
     },
-    { type: "reasoning", summary: [], encrypted_content: "sealed" },
+    item,
     { role: "assistant", content: "One.\n\nTwo.", phase: "commentary" },
     { type: "function_call", call_id: "c1", name: "f", arguments: "{}" },
     {
@@ -110,7 +112,7 @@ test("what the model said on its way to a call is told from what it said at last
 });
 
 test("a thought behind which the model did nothing does not come back", () => {
-  const thought: ChatPart = { kind: "reasoning", text: "", redacted: marked("openai", "sealed") };
+  const thought: ChatPart = { kind: "reasoning", text: "", redacted: markOpenAis(item) };
   const { input } = write({
     messages: [
       { role: "user", parts: [text("Rome?")] },
@@ -121,11 +123,10 @@ test("a thought behind which the model did nothing does not come back", () => {
       { role: "assistant", parts: [thought] },
     ],
   });
-  const sealed = { type: "reasoning", summary: [], encrypted_content: "sealed" };
   expect(input).toEqual([
     { role: "user", content: "Rome?" },
-    sealed,
-    sealed,
+    item,
+    item,
     { role: "assistant", content: "Warm.", phase: "final_answer" },
     { role: "user", content: "And Oslo?" },
     { role: "user", content: "Go on." },

@@ -119,7 +119,7 @@ function writeItem(part: Exclude<ChatPart, ContentPart>, ids: WrittenCallIds): J
     }
     case "reasoning": {
       const sealed = openAisIn(part);
-      return sealed === undefined ? [] : [{ type: "reasoning", summary: [], encrypted_content: sealed }];
+      return sealed === undefined ? [] : [sealed];
     }
   }
 }
