@@ -8,12 +8,13 @@ import { readResponseHead } from "../http/response-head.ts";
 import { responseEvents } from "../exchanges/responses-events.ts";
 import type { SseEvent } from "./dialect.ts";
 import { dialects, spokenDialects } from "./dialects.ts";
+import { responsesDialect } from "./responses/responses-dialect.ts";
 
 const context = { id: "x", model: "m", createdSeconds: 0, includeUsage: false };
 
 /** All of these events, read and written again; the number of what was written. */
-function translate(from: ModelDialect, to: CallersDialect, events: readonly object[]): number {
-  const read = dialects[from].createEventReader();
+function translate(from: ModelDialect | "responses", to: CallersDialect, events: readonly object[]): number {
+  const read = spokenByVendors[from].createEventReader();
   const writer = spokenDialects[to].createEventWriter(context);
   let written = 0;
   for (const event of events) {
@@ -21,6 +22,8 @@ function translate(from: ModelDialect, to: CallersDialect, events: readonly obje
   }
   return written + writer.end().length;
 }
+
+const spokenByVendors = { ...dialects, responses: responsesDialect };
 
 const sse = (data: object): SseEvent => ({ event: undefined, data: JSON.stringify(data) });
 const repeat = <Item>(count: number, item: (at: number) => Item): Item[] =>
@@ -77,7 +80,34 @@ const figuresAfterAList = (count: number): object[] => [
   ...repeat(count, () => ({ type: "message_delta", usage: { output_tokens: 1 } })),
 ];
 
+const itemsOfAResponse = (count: number): object[] => [
+  { type: "response.created", response: { id: longName(count), model: longName(count) } },
+  ...repeat(count, (at) => {
+    const call = { type: "function_call", call_id: `c${at}`, name: "f", arguments: "{}" };
+    const thought = { type: "reasoning", id: "rs_1", encrypted_content: "s" };
+    return [
+      { type: "response.output_item.done", output_index: 3 * at, item: thought },
+      { type: "response.output_text.delta", output_index: 3 * at + 1, delta: "a" },
+      { type: "response.output_item.added", output_index: 3 * at + 2, item: { ...call, arguments: "" } },
+      { type: "response.function_call_arguments.delta", output_index: 3 * at + 2, delta: "{}" },
+      { type: "response.output_item.done", output_index: 3 * at + 2, item: call },
+    ];
+  }).flat(),
+  { type: "response.completed", response: { status: "completed" } },
+];
+
+const argumentsOfAResponse = (count: number): object[] => [
+  {
+    type: "response.output_item.added",
+    output_index: 0,
+    item: { type: "function_call", call_id: "c", name: "f" },
+  },
+  ...repeat(count, () => ({ type: "response.function_call_arguments.delta", output_index: 0, delta: " " })),
+];
+
 const streams = [
+  ["responses", itemsOfAResponse, 1000],
+  ["responses", argumentsOfAResponse, 8000],
   ["openai", interleaved, 4000],
   ["openai", choices, 4000],
   ["openai", callsWithoutIds, 1200],
