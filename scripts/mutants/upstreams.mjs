@@ -522,6 +522,20 @@ export const mutants = [
     tests: ["test/models/thinking-beside-tools.test.ts"],
   },
   {
+    name: "a thought goes back to OpenAI without the id that it was sealed with",
+    file: "gateway/src/upstreams/dialects/responses/sealed-thoughts.ts",
+    find: '...(typeof id === "string" && { id }), ',
+    replace: "",
+    tests: ["test/models/thinking-beside-tools.test.ts"],
+  },
+  {
+    name: "a call of OpenAI's has two results",
+    file: "gateway/src/upstreams/dialects/responses/written-call-ids.ts",
+    find: "calls.written[calls.answered++]",
+    replace: "calls.written[calls.answered++] ?? takenId(id)",
+    tests: ["gateway/src/upstreams/dialects/responses/write-request.test.ts"],
+  },
+  {
     name: "thoughts that another account sealed end the conversation",
     file: "gateway/src/call/steps/forward.ts",
     find: "turn = await forgettingTurn(lacking, gate);",
