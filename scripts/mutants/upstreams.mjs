@@ -516,7 +516,7 @@ export const mutants = [
   },
   {
     name: "OpenAI's newest models do not think for Claude's agents",
-    file: "gateway/src/upstreams/protocols/openai.ts",
+    file: "gateway/src/upstreams/protocols/openai-in-responses.ts",
     find: "request.tools.length > 0 && (wantsThinking",
     replace: "request.tools.length > 99 && (wantsThinking",
     tests: ["test/models/thinking-beside-tools.test.ts"],

@@ -321,6 +321,26 @@ function marked(sealed: string): string {
   return `tollgateopenai000000${Buffer.from(JSON.stringify({ id: thoughtId, sealed })).toString("base64")}`;
 }
 
+test("a response that failed behind its first words is paid for as far as it came, and is no success", async () => {
+  const message = { type: "message", role: "assistant", content: [{ type: "output_text", text: "Well," }] };
+  const usage = { input_tokens: 50, output_tokens: 9 };
+  const error = { code: "server_error", message: "Try again." };
+  openai.answerNext({
+    status: 200,
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ id: "r", object: "response", status: "failed", output: [message], usage, error }),
+  });
+  const response = await ask("gpt-5.5", {});
+  expect(await json<JsonObject>(response)).toMatchObject({
+    content: [{ type: "text", text: "Well," }],
+    stop_reason: "refusal",
+  });
+  expect(await gateway.receipt(account, response)).toMatchObject({
+    outcome: "failed",
+    usage: { input_tokens: 50, output_tokens: 9 },
+  });
+});
+
 /** The blocks of a stream, as clients put them together. */
 function blocksOf(text: string): readonly JsonObject[] {
   const blocks: Record<string, unknown>[] = [];

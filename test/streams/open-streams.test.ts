@@ -8,8 +8,11 @@ const questionBytes = 6 * 1024 * 1024;
 
 const askedIn: Readonly<Record<string, (question: string) => object>> = {
   "/v1/chat/completions": (content) => ({ messages: [{ role: "user", content }] }),
-  // Responses say again what they were asked for.
-  "/v1/responses": (instructions) => ({ instructions, input: "Go on.", metadata: { instructions } }),
+  // Responses say again what they were asked for, of which the labels are the half that no vendor is told.
+  "/v1/responses": (question) => {
+    const half = question.slice(question.length / 2);
+    return { instructions: half, input: "Go on.", metadata: { half } };
+  },
 };
 
 test.each(Object.entries(askedIn))(

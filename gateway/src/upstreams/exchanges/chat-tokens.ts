@@ -13,7 +13,8 @@ export function readTokens(json: unknown, native: NativeChat, answer: ChatAnswer
   const anomalies = oddUsage(reported);
   if (answer?.oddStop !== undefined) anomalies.push(oddStop(answer.oddStop));
   const model = modelIn(json);
-  if (usage) return { used: quantitiesOf(usage), estimate: undefined, model, anomalies };
+  const gaveUp = isJsonObject(json) && native.gaveUp?.(json) === true;
+  if (usage) return { used: quantitiesOf(usage), estimate: undefined, model, gaveUp, anomalies };
   const { parts } = answer ?? native.dialect.readAnswer(json);
   const bytes = parts.reduce((sum, part) => sum + Buffer.byteLength(textIn(part)), 0);
   const isUncounted = parts.some(({ kind }) => kind === "image");
@@ -22,6 +23,7 @@ export function readTokens(json: unknown, native: NativeChat, answer: ChatAnswer
     estimate: bytes > 0 || isUncounted ? { output_tokens: guessTokens(bytes) } : undefined,
     isUncounted,
     model,
+    gaveUp,
     anomalies,
   };
 }

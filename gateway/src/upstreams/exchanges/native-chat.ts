@@ -28,6 +28,8 @@ export interface NativeChat {
   readonly answerIn?: (status: number, json: unknown) => JsonObject | undefined;
   /** A whole answer as the events of this dialect, where they are not those of its writer; undefined for what is no answer. */
   readonly asEvents?: (json: unknown) => string | undefined;
+  /** Whether an answer with output says that it did not come to its end. */
+  readonly gaveUp?: (json: JsonObject) => boolean;
   /** Where this dialect reports usage. */
   readonly usageOf: (json: JsonObject) => unknown;
 }

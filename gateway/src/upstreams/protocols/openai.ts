@@ -1,12 +1,8 @@
-import { modelOf, type Dispatch } from "../../operation/forwarder.ts";
+import type { Dispatch } from "../../operation/forwarder.ts";
 import { isMistral, isOpenAiItself } from "../../operation/vendor-addresses.ts";
 import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { asksForUsage, chatExchange } from "../exchanges/chat-exchange.ts";
-import { spokenDialects } from "../dialects/dialects.ts";
-import { besideToolsOf } from "../dialects/openai/effort.ts";
 import { openaiDialect } from "../dialects/openai/openai-dialect.ts";
-import { responsesDialect } from "../dialects/responses/responses-dialect.ts";
-import { sayable, withoutThoughts } from "../dialects/responses/write-request.ts";
 import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
 import type { NativeChat } from "../exchanges/native-chat.ts";
 import type { Exchange, Protocol } from "../protocol.ts";
@@ -15,26 +11,13 @@ import { estimateTokens } from "../exchanges/count-tokens.ts";
 import { nativeBody } from "../exchanges/native-body.ts";
 import { openaiEmbeddings } from "../exchanges/openai-embeddings.ts";
 import { openaiImages } from "../exchanges/openai-images.ts";
+import { chatInResponses, isLessInCompletions } from "./openai-in-responses.ts";
 import { ownInput } from "./openai-itself.ts";
-import { isResponseKeptElsewhere, openaiResponses, responsesBody } from "../exchanges/openai-responses.ts";
-import { responseEvents } from "../exchanges/responses-events.ts";
+import { openaiResponses } from "../exchanges/openai-responses.ts";
 import { limitChanges, withLimitWord } from "../exchanges/output-limit.ts";
 import { isAboutGoogleAccount } from "../answers/google-refusal.ts";
 import { errorIn } from "../answers/hidden-error.ts";
 import { readListing } from "../answers/read-listing.ts";
-
-/** Where a chat completion keeps its model from thinking beside tools, or from calling them. */
-const nativeInResponses: NativeChat = {
-  dialect: responsesDialect,
-  path: () => "/responses",
-  nativeBody: responsesBody,
-  completeBody: (body) => body,
-  takesInstructionsAnywhere: () => true,
-  asEvents: responseEvents,
-  isKeptElsewhere: isResponseKeptElsewhere,
-  withoutKept: withoutThoughts,
-  usageOf: (json) => objectOrEmpty(json["response"])["usage"] ?? json["usage"],
-};
 
 const native: NativeChat = {
   dialect: openaiDialect,
@@ -66,29 +49,12 @@ const nothingSaid: JsonObject = {
 };
 
 const chat = chatExchange(native);
-const chatInResponses = chatExchange(nativeInResponses);
 
 /** Who does not know Responses is asked for a chat completion, and who does is asked in them where that gets more of a model. */
 function exchangeInstead(dispatch: Dispatch): Exchange | undefined {
   const { exchange } = dispatch.service;
   if (exchange === "responses") return dispatch.upstream.responses === "translated" ? chat : undefined;
   return exchange === "chat" && isLessInCompletions(dispatch) ? chatInResponses : undefined;
-}
-
-function isLessInCompletions(dispatch: Dispatch): boolean {
-  const { service, upstream, input, streaming } = dispatch;
-  if (upstream.responses !== "native" || service.dialect === undefined || service.dialect === "openai") {
-    return false;
-  }
-  const model = modelOf(dispatch).name;
-  const besideTools = besideToolsOf(model);
-  if (besideTools === undefined) return false;
-  const callers = spokenDialects[service.dialect];
-  const body = objectOrEmpty(input.body);
-  const request = callers.readRequest(body, { model, stream: streaming });
-  // Google's clients leave it to the model how much it thinks, and want to see what.
-  const wantsThinking = request.reasoning ? request.reasoning !== "off" : callers.asksForThoughts(body);
-  return request.tools.length > 0 && (wantsThinking || besideTools === "refused") && sayable(request);
 }
 
 export const openai: Protocol = {
