@@ -18,8 +18,8 @@ const failuresShownMax = 10;
 /** A machine that is kept from running fails a test or two; more have another reason. */
 const runAgainFailuresMax = 3;
 const runsMax = 3;
-/** Most of a test's time is waiting, so three are under way at a time, also on two cores. */
-const portionsAtOnce = 3;
+/** Most of a test's time is waiting, so four are under way at a time, also on two cores. */
+const portionsAtOnce = 4;
 
 /** Portions run side by side: whoever is free takes the next. */
 async function runTests(args) {

@@ -5,9 +5,9 @@ import { RedisClient } from "bun";
 import { endingWithUs, openServerFolder, startPrivateServer, type PrivateServer } from "./private-server.ts";
 import { findFreePort } from "../support/free-port.ts";
 
-// As many as every Redis has, without the first, which a developer may be using, for three runs of tests at a time.
+// As many as every Redis has, without the first, which a developer may be using, for five runs of tests at a time.
 const databaseCount = 15;
-const laneCount = 3;
+const laneCount = 5;
 const databasesOfLane = databaseCount / laneCount;
 const connectWaitMs = 1_000;
 
@@ -18,7 +18,7 @@ export interface TestRedis {
   readonly close: () => Promise<void>;
 }
 
-/** A database that was just emptied. The last five to be asked for are different ones, and nobody else's. */
+/** A database that was just emptied. The last three to be asked for are different ones, and nobody else's. */
 export async function redisForTests(): Promise<TestRedis> {
   const server = process.env["TOLLGATE_TEST_REDIS"];
   if (server === undefined || server === "")
