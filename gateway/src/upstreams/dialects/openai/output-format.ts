@@ -50,7 +50,11 @@ export function readSchema(value: JsonObject, field: string): OutputFormat {
   };
 }
 
-export function writeOutput(output: OutputFormat): JsonObject {
+export const writeOutput = (output: OutputFormat): JsonObject =>
+  writeFormat(output, (schema) => ({ json_schema: schema }));
+
+/** `placed` puts the schema of an answer that is held to one where it belongs. */
+export function writeFormat(output: OutputFormat, placed: (schema: JsonObject) => JsonObject): JsonObject {
   switch (output.kind) {
     case "text":
       return { type: "text" };
@@ -59,8 +63,10 @@ export function writeOutput(output: OutputFormat): JsonObject {
     case "json_schema": {
       const { name, strict } = output;
       const schema = completeSchema(output.schema);
-      const json_schema = withoutUndefined({ name, schema, strict: strictFor(schema, strict) });
-      return { type: "json_schema", json_schema };
+      return {
+        type: "json_schema",
+        ...placed(withoutUndefined({ name, schema, strict: strictFor(schema, strict) })),
+      };
     }
   }
 }

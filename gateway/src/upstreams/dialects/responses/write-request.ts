@@ -3,9 +3,10 @@ import { objectsIn, type JsonObject } from "../../../platform/json.ts";
 import type { ChatMessage, ChatPart, ChatRequest, OutputFormat, TextPart, ToolResultPart } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { opaqueEndUser } from "../end-user.ts";
-import { completeParameters, completeSchema } from "../openai/complete-schema.ts";
+import { completeParameters } from "../openai/complete-schema.ts";
 import type { ContentPart } from "../openai/content.ts";
 import { effortFor } from "../openai/effort.ts";
+import { writeFormat } from "../openai/output-format.ts";
 import { strictFor } from "../openai/strict-schema.ts";
 import { withoutUndefined } from "../without-undefined.ts";
 import { openAisIn } from "./sealed-thoughts.ts";
@@ -21,7 +22,7 @@ export function writeRequest(request: ChatRequest): JsonObject {
     input: withPhases(writeItems(messages)),
     ...writeToolMembers(request),
     max_output_tokens: outputTokensMax,
-    text: request.output === undefined ? undefined : { format: writeFormat(request.output) },
+    text: request.output === undefined ? undefined : { format: writeOutput(request.output) },
     reasoning: effort === undefined ? undefined : { effort },
     include: ["reasoning.encrypted_content"],
     store: false,
@@ -182,16 +183,6 @@ function writeToolMembers({ tools, toolChoice, parallelToolCalls }: ChatRequest)
   };
 }
 
-function writeFormat(output: OutputFormat): JsonObject {
-  switch (output.kind) {
-    case "text":
-      return { type: "text" };
-    case "json":
-      return { type: "json_object" };
-    case "json_schema": {
-      const schema = completeSchema(output.schema);
-      const strict = strictFor(schema, output.strict) ?? false;
-      return { type: "json_schema", name: output.name, schema, strict };
-    }
-  }
-}
+/** How strictly is always said here, of an answer as of a tool. */
+const writeOutput = (output: OutputFormat): JsonObject =>
+  writeFormat(output, (schema) => ({ strict: false, ...schema }));
