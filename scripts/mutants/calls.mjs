@@ -184,7 +184,7 @@ export const mutants = [
     file: "gateway/src/upstreams/answers/read-outcome.ts",
     find: "status === 404 && dispatch.model !== undefined",
     replace: "false",
-    tests: ["test/upstreams/missing-models.test.ts"],
+    tests: ["test/upstreams/lacking-upstreams.test.ts"],
   },
   {
     name: "one caller's failing calls shut the upstreams for all others",
