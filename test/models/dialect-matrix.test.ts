@@ -6,7 +6,8 @@ import { hear, nameOf, png, schema, useDialects, ways, type Way } from "./dialec
 import type { Asked } from "../doubles/asked.ts";
 import type { ScriptedReply } from "../doubles/model-reply.ts";
 import type { ScriptedUsage } from "../doubles/token-usage.ts";
-import { budgetTokens, dialects, type Heard, type SpokenName, type Talk } from "../streams/dialects.ts";
+import { budgetTokens, type Heard, type Talk } from "../streams/dialects/talk.ts";
+import { dialects, type SpokenName } from "../streams/dialects.ts";
 import { expectChargeOf, lastInBook, lastReceipt, models, usageInBook } from "../streams/model-vendors.ts";
 
 const { vendors, gateway, ask } = await useDialects();

@@ -2,14 +2,13 @@
 
 import { afterAll, expect } from "bun:test";
 import { openTestGateway, type TestAccount } from "../support/test-gateway.ts";
+import type { Heard, Talk } from "../streams/dialects/talk.ts";
 import {
   dialectNames,
   dialects,
   spokenNames,
   type DialectName,
-  type Heard,
   type SpokenName,
-  type Talk,
 } from "../streams/dialects.ts";
 import { models, openModelVendors } from "../streams/model-vendors.ts";
 

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Asked } from "../doubles/asked.ts";
 import { hear, nameOf, useDialects, ways, type Way } from "./dialect-ways.ts";
-import type { Talk } from "../streams/dialects.ts";
+import type { Talk } from "../streams/dialects/talk.ts";
 
 const { vendors, gateway, ask } = await useDialects();
 

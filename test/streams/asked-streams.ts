@@ -5,7 +5,8 @@ import type { StreamScript } from "../doubles/scripted-answer.ts";
 import type { TestAccount, TestGateway } from "../support/test-gateway.ts";
 import { collectUnhandled } from "../support/unhandled.ts";
 import { until } from "../support/until.ts";
-import { dialects, type DialectName, type Heard, type SpokenName } from "./dialects.ts";
+import type { Heard } from "./dialects/talk.ts";
+import { dialects, type DialectName, type SpokenName } from "./dialects.ts";
 import { models, openModelVendors } from "./model-vendors.ts";
 import { openStreamCaller, type StreamCaller } from "./stream-caller.ts";
 
