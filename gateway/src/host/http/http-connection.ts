@@ -94,13 +94,13 @@ export class HttpConnection implements Peer, Reader, Unread {
     return this.#writer.keptBytes;
   }
 
-  get keptSeconds(): number {
+  get behindSeconds(): number {
     return this.#writer.behindSeconds;
   }
 
   /** For how long it has left an answer unread that is nobody's; undefined where there is none. */
   get pageUnreadSeconds(): number | undefined {
-    return this.#owner === undefined && this.#writer.isBehind ? this.keptSeconds : undefined;
+    return this.#owner === undefined && this.#writer.isBehind ? this.behindSeconds : undefined;
   }
 
   /** Whose answer was sent last. */

@@ -1,7 +1,8 @@
 /** Somebody for whom an answer is kept until they take it. */
 export interface Unread {
   readonly keptBytes: number;
-  readonly keptSeconds: number;
+  /** For how long there has been something to take. */
+  readonly behindSeconds: number;
   /** Whose answer it is; undefined where nobody knows. */
   readonly owner: string | undefined;
   /** Breaks the answer off; nothing is kept of it then. */
@@ -66,4 +67,4 @@ const roomOf = ({ keptBytes }: Unread): number => Math.max(0, keptBytes - freeBy
 const bytesOf = (kept: readonly Unread[]): number =>
   kept.reduce((bytes, unread) => bytes + roomOf(unread), 0);
 
-const burdenOf = (unread: Unread): number => roomOf(unread) * (unread.keptSeconds + 1);
+const burdenOf = (unread: Unread): number => roomOf(unread) * (unread.behindSeconds + 1);
