@@ -10,7 +10,7 @@ import { refusals, type RefusalCode } from "../platform/refusals.ts";
 import { createAccountContract, createContract, sha256, type Contract } from "./create-contract.ts";
 import { refusalName } from "./describe-answers.ts";
 import { refusalsByStatus } from "./refusals-by-status.ts";
-import { asksUpstream, refusalsOf } from "./refusals-of.ts";
+import { hearsUpstream, refusalsOf } from "./refusals-of.ts";
 
 const catalogue = await loadCatalogue([join(import.meta.dir, "../../../catalogue")]);
 
@@ -264,7 +264,7 @@ test("headers about tokens, charges and upstreams are named where there can be s
       expect([id, status, about("-Tokens")]).toEqual([id, status, price.kind === "per_token"]);
       if (price.kind === "free" || isOurs)
         expect([id, status, about("Cost-Micros-USD")]).toEqual([id, status, false]);
-      if (!asksUpstream(operation) || isOurs) {
+      if (!hearsUpstream(operation) || isOurs) {
         expect([id, status, about("-Upstream")]).toEqual([
           id,
           status,

@@ -10,7 +10,7 @@ import type { Components } from "./components.ts";
 import { describeAnswerHeaders, headersName, refusalHeaders, type Negative } from "./describe-headers.ts";
 import { refusalSchema } from "./refusal-schema.ts";
 import { refusalsByStatus, upstreamMeaning, type RefusalsOfStatus } from "./refusals-by-status.ts";
-import { asksUpstream } from "./refusals-of.ts";
+import { hearsUpstream } from "./refusals-of.ts";
 
 /** Every status this operation can answer with, and what comes with it. */
 export function describeAnswers(
@@ -30,7 +30,7 @@ export function describeAnswers(
       content: describeSuccess(operation, components),
     },
     ...Object.fromEntries(refused),
-    ...(asksUpstream(operation) ? { default: upstreamAnswer(context) } : {}),
+    ...(hearsUpstream(operation) ? { default: upstreamAnswer(context) } : {}),
   };
 }
 
@@ -73,7 +73,7 @@ function describeRefusal(
   { status, meaning, codes }: RefusalsOfStatus,
   { operation, conventions, names, components }: Context,
 ): JsonObject {
-  const passedOn = asksUpstream(operation) && !oursAlone.has(status);
+  const passedOn = hearsUpstream(operation) && !oursAlone.has(status);
   const negative: Negative = {
     operation,
     conventions,

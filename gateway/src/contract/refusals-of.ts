@@ -26,7 +26,7 @@ export function refusalsOf(operation: Operation): readonly RefusalCode[] {
   if (modelKindOf(operation) !== undefined) codes.push("model_not_found");
   if (price.kind === "free" && isSold(operation)) codes.push("billing_config_invalid", "account_suspended");
   if (readsBooks(operation)) codes.push("billing_dependency_timeout", "billing_unavailable");
-  if (asksUpstream(operation))
+  if (hearsUpstream(operation))
     codes.push("upstream_rate_limit", "provider_request_failed", "provider_unavailable");
   if (price.kind !== "free") {
     codes.push(
@@ -54,7 +54,7 @@ export function refusalsOf(operation: Operation): readonly RefusalCode[] {
 }
 
 /** Whether the caller may hear an upstream's own words. What is told of a task's state is always ours. */
-export const asksUpstream = (operation: Operation): boolean =>
+export const hearsUpstream = (operation: Operation): boolean =>
   isSold(operation) || (isAboutTask(operation) && operation.aboutTask === "cancel");
 
 /** What the gateway answers itself is in the books; only models are told of by the offer alone. */

@@ -1,7 +1,7 @@
 import { listIn, objectIn, operationsOf, resolve } from "../../../contract/contract-document.ts";
 import { priceOf } from "../../../contract/price-of.ts";
 import { refusalsByStatus, upstreamMeaning } from "../../../contract/refusals-by-status.ts";
-import { asksUpstream } from "../../../contract/refusals-of.ts";
+import { hearsUpstream } from "../../../contract/refusals-of.ts";
 import type { OfferedOperation } from "../../../offer/offer.ts";
 import { isSold, type Operation } from "../../../operation/operation.ts";
 import type { JsonObject } from "../../../platform/json.ts";
@@ -158,7 +158,7 @@ function refusals(operation: Operation): Block[] {
     meaning,
     codes.map((one) => `\`${one}\``).join(" "),
   ]);
-  if (asksUpstream(operation)) rows.push(["Other", upstreamMeaning, ""]);
+  if (hearsUpstream(operation)) rows.push(["Other", upstreamMeaning, ""]);
   return [
     heading("When it says no"),
     { kind: "table", caption: "Statuses and codes", columns: ["Status", "Meaning", "Codes"], rows },
