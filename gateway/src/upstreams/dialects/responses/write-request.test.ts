@@ -222,6 +222,18 @@ test("what is written is read as what it was", () => {
   }).toEqual(request);
 });
 
+test("how strictly a schema binds is said also where the caller did not", () => {
+  const schema = { type: "object", properties: {} };
+  const written = write({
+    tools: [{ name: "f", description: undefined, parameters: schema, strict: undefined }],
+    output: { kind: "json_schema", name: "n", schema, strict: undefined },
+  });
+  expect(written).toMatchObject({
+    tools: [{ name: "f", strict: false }],
+    text: { format: { type: "json_schema", name: "n", schema, strict: false } },
+  });
+});
+
 test("an assistant's picture cannot be said, and nothing that this dialect has no word for is sayable", () => {
   const picture = { kind: "image", source: { mimeType: "image/png", base64: "AAAA" } } as const;
   expect(refusedField(() => write({ messages: [{ role: "assistant", parts: [picture] }] }))).toBe(
