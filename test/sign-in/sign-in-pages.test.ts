@@ -309,6 +309,45 @@ describe("the pages", () => {
     expect(html).toMatch(new RegExp(`Until</dt>\\s*<dd>${dayAndMinute(endsAtMs)}</dd>`));
   });
 
+  test("a client that may spend is listed with what it spent today and what its running work holds", async () => {
+    const mine = await gateway.openAccount({ creditUsd: "50" });
+    const { access_token: token } = await signInWith(gateway.url, mine.key, { per_day_usd: "2500" });
+    const browser = createPerson(gateway.url, mine.key);
+    await browser.submit(await browser.open("/oauth/grants"), { action: "sign_in", key: mine.key });
+    const spentToday = async (): Promise<string | undefined> => {
+      const { html } = await browser.open("/oauth/grants");
+      return /Spent today \(UTC\)<\/dt>\s*<dd>([^<]*)<\/dd>/.exec(html)?.[1]?.replaceAll(/\s+/g, " ").trim();
+    };
+    expect(await spentToday()).toBe("0 of 2,500 USD");
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const paid = await fetch(`${gateway.url}/apis/v1/financial/financial-metrics/snapshot?ticker=AAPL`, {
+      headers,
+    });
+    expect(paid.status).toBe(200);
+    expect(await spentToday()).toBe("0.048 of 2,500 USD");
+    const begun = await fetch(`${gateway.url}/apis/v1/services/aigc/video-generation/video-synthesis`, {
+      method: "POST",
+      headers: { ...headers, "x-tollgate-async": "enable" },
+      body: JSON.stringify({
+        model: "wan2.6-t2v",
+        input: { prompt: "a fox" },
+        parameters: { duration: 5, resolution: "720P" },
+      }),
+    });
+    expect(begun.status).toBe(200);
+    expect(await spentToday()).toBe("0.048 of 2,500 USD, and 0.5 USD held by what still runs");
+
+    const reader = await gateway.openAccount();
+    await signInWith(gateway.url, reader.key, { spend: "" });
+    const other = createPerson(gateway.url, reader.key);
+    const page = await other.submit(await other.open("/oauth/grants"), {
+      action: "sign_in",
+      key: reader.key,
+    });
+    expect(page.html).toContain("look around");
+    expect(page.html).not.toContain("Spent today");
+  });
+
   test("a person ends what they granted, and only what is theirs", async () => {
     const { access_token: token } = await signInWith(gateway.url, account.key);
     const headers = { authorization: `Bearer ${token}` };

@@ -64,7 +64,7 @@ export const dayBoundOf = ({ id, spendPolicy: { perDayMicros } }: TokenGrant): D
 });
 
 /** How a grant stands against its bound of one day. */
-interface DayUse {
+export interface DayUse {
   readonly spentMicros: Micros;
   readonly heldMicros: Micros;
 }

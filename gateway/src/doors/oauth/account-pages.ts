@@ -4,6 +4,7 @@ import { approvalPages } from "../../approvals/approval-page.ts";
 import type { ApprovalDecision } from "../../approvals/approvals.ts";
 import type { Addresses } from "../../config/addresses.ts";
 import { expiryWithKeyMs, lifeWithKey } from "../../grants/grants.ts";
+import { budgetWindowStartMs } from "../../keys/budget-window.ts";
 import type { Key } from "../../keys/keys.ts";
 import { sees, seesAccount } from "../../keys/seen-by.ts";
 import type { Store } from "../../store/store.ts";
@@ -63,11 +64,15 @@ export const answerGrants = (asked: PageRequest, parts: PageParts): Promise<Resp
         (one) => decidesOver(key, one) && lifeWithKey(one, keysById.get(one.keyId), nowMs) === "active",
       );
       const whose = seesAccount(key) ? "to this account" : "with this key";
-      const entries = living.map((one) => {
-        const letInWith = keysById.get(one.keyId);
-        const keyName = letInWith ? parts.people.describe(letInWith) : "a key";
-        return { grant: one, keyName, expiresAtMs: expiryWithKeyMs(one, letInWith) };
-      });
+      const todayMs = budgetWindowStartMs("day", nowMs);
+      const entries = await Promise.all(
+        living.map(async (one) => {
+          const letInWith = keysById.get(one.keyId);
+          const keyName = letInWith ? parts.people.describe(letInWith) : "a key";
+          const today = await grants.dayUse(one.id, todayMs);
+          return { grant: one, keyName, expiresAtMs: expiryWithKeyMs(one, letInWith), today };
+        }),
+      );
       const account = await accounts.find(key.accountId);
       if (!account) throw new Error("A key names an account that is not there.");
       const { siteUrl } = parts.addresses;

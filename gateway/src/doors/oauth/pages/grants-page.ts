@@ -1,8 +1,8 @@
-import type { Grant } from "../../../grants/grants.ts";
+import type { DayUse, Grant } from "../../../grants/grants.ts";
 import { dayAndMinute } from "../../../platform/clock.ts";
-import { usdFromMicros } from "../../../platform/money.ts";
+import { usdFromMicros, type Micros } from "../../../platform/money.ts";
 import { grouped } from "../../pages/counted.ts";
-import { html } from "../../pages/html.ts";
+import { html, type Html } from "../../pages/html.ts";
 import { clientsPage, type AccountPage } from "../../people/account-layout.ts";
 
 interface Entry {
@@ -11,6 +11,8 @@ interface Entry {
   readonly keyName: string;
   /** The grant's own end, or that of its key where it is sooner. */
   readonly expiresAtMs: number;
+  /** How it stands against its bound of one day. */
+  readonly today: DayUse;
 }
 
 interface Listed {
@@ -36,8 +38,9 @@ export const grantsPage = ({ csrf, entries, whose }: Listed): AccountPage => ({
     }`,
 });
 
-function entryOf({ grant, keyName, expiresAtMs }: Entry, csrf: string) {
+function entryOf({ grant, keyName, expiresAtMs, today }: Entry, csrf: string) {
   const { id, clientName, redirectHost, scopes, spendPolicy, createdAtMs } = grant;
+  const spends = scopes.includes("tools:spend");
   return html`<li>
     <h2>${clientName}</h2>
     <dl class="facts">
@@ -48,11 +51,12 @@ function entryOf({ grant, keyName, expiresAtMs }: Entry, csrf: string) {
       <dt>May</dt>
       <dd>
         ${
-          scopes.includes("tools:spend")
-            ? `look around; spend ${grouped(usdFromMicros(spendPolicy.perCallMicros))} USD a call, ${grouped(usdFromMicros(spendPolicy.perDayMicros))} USD a day; act for the platform accounts linked to its key`
+          spends
+            ? `look around; spend ${usd(spendPolicy.perCallMicros)} USD a call, ${usd(spendPolicy.perDayMicros)} USD a day; act for the platform accounts linked to its key`
             : "look around"
         }
       </dd>
+      ${spends ? spentToday(grant, today) : undefined}
       <dt>Since</dt>
       <dd>${dayAndMinute(createdAtMs)}</dd>
       <dt>Until</dt>
@@ -65,3 +69,13 @@ function entryOf({ grant, keyName, expiresAtMs }: Entry, csrf: string) {
     </form>
   </li>`;
 }
+
+/** What tells whether a client that spends all night should be ended. */
+const spentToday = ({ spendPolicy }: Grant, { spentMicros, heldMicros }: DayUse): Html =>
+  html`<dt>Spent today (UTC)</dt>
+    <dd>
+      ${usd(spentMicros)} of ${usd(spendPolicy.perDayMicros)}
+      USD${heldMicros === 0n ? undefined : `, and ${usd(heldMicros)} USD held by what still runs`}
+    </dd>`;
+
+const usd = (micros: Micros): string => grouped(usdFromMicros(micros));
