@@ -21,6 +21,7 @@ import {
   loadSecrets,
   withoutPasswords,
 } from "./host/installation.ts";
+import { secretPlace } from "./host/installation-secret.ts";
 import { createOutput } from "./host/output.ts";
 import { openReloads } from "./host/reload-on-change.ts";
 import type { Secrets } from "./keys/secrets.ts";
@@ -125,6 +126,7 @@ async function cliParts(settings: Settings): Promise<CliParts> {
       checkSecret(settings);
       return findFingerprint(settings);
     },
+    secretPlace: () => secretPlace(settings.secret, resolve(settings.dataFolder)),
     lookAtLimits: () => withoutPasswords(settings, () => lookAtLimits(settings)),
     addresses: () => completeAddresses(baseUrlOf(settings), settings),
     probe,

@@ -197,10 +197,18 @@ describe("the first start", () => {
   test("can be that of a backup, on a machine that has no data yet", async () => {
     const first = await start({ config });
     const backup = join(starts.folder, "backup.db");
-    await runTollgate(["backup", backup], {
+    const backedUp = await runTollgate(["backup", backup], {
       folder: starts.folder,
       environment: { TOLLGATE_DATA: starts.folder },
     });
+    // Whoever keeps the backup alone is told before it is too late.
+    expect(backedUp.out).toContain(`Without the secret in ${join(starts.folder, "secret")} no key`);
+    const withSecret = { TOLLGATE_DATA: starts.folder, TOLLGATE_SECRET: "a secret from the environment" };
+    const another = await runTollgate(["backup", join(starts.folder, "another.db")], {
+      folder: starts.folder,
+      environment: withSecret,
+    });
+    expect(another.out).toContain("Without the secret in TOLLGATE_SECRET no key");
     first.signal("SIGTERM");
     await first.exited;
     const elsewhere = join(starts.folder, "new machine");

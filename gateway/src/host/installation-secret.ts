@@ -2,6 +2,7 @@ import {
   closeSync,
   constants,
   copyFileSync,
+  existsSync,
   fsyncSync,
   linkSync,
   openSync,
@@ -28,6 +29,15 @@ export function findInstallationSecret(
   }
   const file = secretFile(dataFolder);
   return isThere(file) ? read(file) : undefined;
+}
+
+/**
+ * Where that secret stands, for people. Beside data that is there, whoever finds no file has it in the environment of the
+ * server.
+ */
+export function secretPlace(fromEnvironment: string | undefined, dataFolder: string): string {
+  const file = secretFile(dataFolder);
+  return fromEnvironment === undefined && existsSync(file) ? file : "TOLLGATE_SECRET";
 }
 
 /** Made once in the data folder, for its owner's eyes only. */

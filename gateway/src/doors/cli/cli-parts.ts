@@ -68,6 +68,8 @@ export interface CliParts {
   readonly explain: (error: unknown) => unknown;
   /** The fingerprint of the installation's secret; undefined while it has none. None is made. */
   readonly findFingerprint: () => string | undefined;
+  /** Where the installation's secret stands, for people. */
+  readonly secretPlace: () => string;
   /** Where limits are counted, for people; throws why they cannot be counted there. */
   readonly lookAtLimits: () => Promise<string>;
   /** The addresses under which a server with these settings would be known. */

@@ -291,7 +291,8 @@ describe("serve, backup and restore", () => {
       backUp: take,
       restore: take,
     });
-    expect((await copying.run("backup", "a.db")).out).toEqual(["The data is backed up in a.db."]);
+    const secret = "Without the secret in /data/secret no key of it would work: keep a copy of that, too.";
+    expect((await copying.run("backup", "a.db")).out).toEqual(["The data is backed up in a.db.", secret]);
     expect(await copying.json("backup", "b.db")).toEqual({ file: "b.db" });
     const rotating = createTerminal({
       openStore: () => Promise.reject(new Error("no")),
@@ -299,6 +300,7 @@ describe("serve, backup and restore", () => {
     });
     expect((await rotating.run("backup", "safe", "--keep", "7")).out).toEqual([
       "The data is backed up in safe/new.db.",
+      secret,
       "old.db was older than those to keep, and is deleted.",
     ]);
     expect(await rotating.json("backup", "safe", "--keep", "8")).toEqual({

@@ -58,6 +58,7 @@ export function createTerminal(parts: Pick<CliParts, "openStore"> & Partial<CliP
       checkRoom: () => {},
       explain: (error) => error,
       findFingerprint: () => testSecrets.fingerprint,
+      secretPlace: () => "/data/secret",
       lookAtLimits: async () => "memory",
       addresses: () => completeAddresses("http://127.0.0.1:8787"),
       probe: unexpected,

@@ -1,3 +1,4 @@
+import type { CliParts } from "../cli-parts.ts";
 import { defineCommand, optional } from "../command.ts";
 import { readFigure } from "../values.ts";
 
@@ -13,7 +14,7 @@ export const backup = defineCommand({
       const made = await parts.backUpInto(file, readFigure("keep", flags.keep));
       return {
         lines: [
-          `The data is backed up in ${made.file}.`,
+          ...backedUp(made.file, parts),
           ...made.deleted.map((one) => `${one} was older than those to keep, and is deleted.`),
         ],
         json: made,
@@ -21,6 +22,12 @@ export const backup = defineCommand({
       };
     }
     await parts.backUp(file);
-    return { lines: [`The data is backed up in ${file}.`], json: { file }, exitCode: 0 };
+    return { lines: backedUp(file, parts), json: { file }, exitCode: 0 };
   },
 });
+
+/** Whoever has kept the backup alone learns when the machine is gone that no key works any more, so it is said here. */
+const backedUp = (file: string, { secretPlace }: CliParts): readonly string[] => [
+  `The data is backed up in ${file}.`,
+  `Without the secret in ${secretPlace()} no key of it would work: keep a copy of that, too.`,
+];
