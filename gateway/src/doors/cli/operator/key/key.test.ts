@@ -205,6 +205,14 @@ describe("keys", () => {
     const rotated = String((await terminal.json("key", "rotate", keyId, "--grace", "0s"))["key"]);
     expect(await findCredential(key)).toBeUndefined();
     expect(await findCredential(rotated)).toMatchObject({ keyId });
+    const { out } = await terminal.run("key", "rotate", keyId, "--grace", "0s");
+    expect(out.at(-2)).toStartWith("The old secret has ended; a running server follows within 5 s. ");
+  });
+
+  test("the help of rotation tells the day of grace, and how an old secret that leaked ends", async () => {
+    const { out } = await terminal.run("key", "rotate", "--help");
+    const grace = out.find((line) => line.includes("--grace 24h  "));
+    expect(grace).toEndWith("24h when not given, 0s when it has leaked");
   });
 
   test("a grace that goes past the end of the key is told as ending with it", async () => {

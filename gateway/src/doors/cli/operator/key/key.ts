@@ -163,7 +163,12 @@ export const keyRotate = defineCommand({
   words: ["key", "rotate"],
   operand: "KEY_ID",
   summary: "gives a key a new secret, prints it once, and lets the old one live for a while",
-  flags: { grace: optional("24h", "how long the old secret still works, like 30s, 15m, 24h or 7d") },
+  flags: {
+    grace: optional(
+      "24h",
+      "how long the old secret still works, like 30s, 15m or 7d; 24h when not given, 0s when it has leaked",
+    ),
+  },
   run: async ({ operand, flags }, parts) => {
     const nowMs = parts.clock.wallMs();
     const graceEndsAtMs = nowMs + readDurationMs("grace", flags.grace ?? "24h");
@@ -176,7 +181,10 @@ export const keyRotate = defineCommand({
       const secret = await makeSecret(parts);
       const rotation = { keyId: operand, ...secret.stored, nowMs, graceEndsAtMs };
       const key = knownKey(operand, await store.keys.rotate(rotation));
-      const grace = `The old secret works until ${isoTime(endOfSecretMs(graceEndsAtMs, key))}. `;
+      const grace =
+        graceEndsAtMs > nowMs
+          ? `The old secret works until ${isoTime(endOfSecretMs(graceEndsAtMs, key))}. `
+          : "The old secret has ended; a running server follows within 5 s. ";
       const remark = grace + (await remarkOnClients(key, store, nowMs));
       return secretAnswer(await standingOf(key, store, nowMs), secret.key, remark);
     });
