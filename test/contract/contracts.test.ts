@@ -392,6 +392,22 @@ test("a stranger has thirty contracts a minute read or compared anew; what was m
   expect((await get(gateway, source(contentHash))).status).toBe(200);
 });
 
+test("one address that stays has the contract that is current, and says which it is", async () => {
+  const gateway = await open();
+  const { contentHash } = (await (await get(gateway, "/api/contracts/version")).json()) as {
+    contentHash: string;
+  };
+  const response = await get(gateway, "/openapi.json");
+  expect(response.status).toBe(200);
+  expect(response.headers.get("x-tollgate-contract-hash")).toBe(contentHash);
+  expect(response.headers.get("access-control-allow-origin")).toBe("*");
+  expect(await response.text()).toBe(await (await get(gateway, source(contentHash))).text());
+  // It is asked again after each change, so nobody may keep it unasked.
+  expect(response.headers.get("cache-control")).toBe("no-cache");
+  const known = { "if-none-match": response.headers.get("etag") ?? "" };
+  expect((await get(gateway, "/openapi.json", known)).status).toBe(304);
+});
+
 test("the account part is OpenAPI 3.0.3, interface version 1.0.0", async () => {
   const gateway = await open();
   const response = await get(gateway, "/openapi/account.json");
@@ -419,7 +435,13 @@ test("an operation that cannot be described leaves no contract to trust, and sto
      });`,
   );
   const gateway = await open({ catalogueFolders: [folder] });
-  for (const path of ["/api/contracts/version", source(never), "/docs", "/docs/operations/rerank.create"]) {
+  for (const path of [
+    "/api/contracts/version",
+    "/openapi.json",
+    source(never),
+    "/docs",
+    "/docs/operations/rerank.create",
+  ]) {
     const refused = await get(gateway, path);
     expect([path, refused.status, await refused.json(), refused.headers.get("x-should-retry")]).toMatchObject(
       [path, 503, { error: { code: "contract_unavailable", retryable: true } }, "true"],

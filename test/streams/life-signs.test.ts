@@ -204,6 +204,7 @@ describe("life signs", () => {
       "/sandbox/nowhere",
       "/api/contracts/version",
       "/api/sales-api-data",
+      "/openapi.json",
       "/openapi/account.json",
       "/v1/models",
     ]) {

@@ -87,6 +87,13 @@ export function createContractPages(parts: Parts): Readonly<Record<string, SiteP
       return Response.json({ object: "list", data: versions }, { headers: noCache });
     },
 
+    // What generators of clients, and programs that import an API, are given once and ask again.
+    "/openapi.json": async (asked) => {
+      const current = (await contracts.current()) ?? refuseWithoutContract();
+      asked.isAbout(current);
+      return cached(asked, current.contentHash, current.bytes, noCache);
+    },
+
     "/openapi/account.json": async (asked) => {
       const contract = contracts.account() ?? refuseWithoutContract();
       return cached(asked, contract.contentHash, contract.bytes, noCache);

@@ -21,6 +21,7 @@ export function llmsText(material: Material): string {
     `- [Quick start](${twinLink("/quickstart")}): ${quickstartClients(material)}`,
     `- [Prices](${twinLink("/prices")}): every operation, model and limit; \`?q=\` searches`,
     `- [OpenAPI version](${twinLink("/api/contracts/version")}): the hash under which \`/api/contracts/source?hash=…&bundled=1\` has the contract`,
+    `- [OpenAPI 3.1](${twinLink("/openapi.json")}): the contract that is current, whole`,
     `- [Account and usage as OpenAPI 3.0.3](${twinLink("/openapi/account.json")})`,
     ...categories.flatMap((category) => [
       "",
