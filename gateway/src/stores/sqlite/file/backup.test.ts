@@ -326,7 +326,12 @@ describe("restore", () => {
       why: /is not a backup of Tollgate/,
     },
     { name: "a text", make: () => writeFileSync(backup, "SQLite format 4, honestly"), why: /./ },
-    { name: "an empty file", make: () => writeFileSync(backup, ""), why: /schema 0/ },
+    { name: "an empty file", make: () => writeFileSync(backup, ""), why: /is empty\. If it was copied/ },
+    {
+      name: "a server's file without the log that it writes first",
+      make: sqliteFile((db) => void db.run("PRAGMA journal_mode = WAL")),
+      why: /is empty\. If it was copied while a server ran, .* -wal; tollgate backup writes all of it\./,
+    },
     {
       name: "a folder",
       make: () => mkdirSync(backup),
@@ -343,12 +348,15 @@ describe("restore", () => {
         copyFileSync(path, backup);
         sqliteFile((db) => void db.run(`PRAGMA user_version = ${schemaVersion + 1}`))();
       },
-      why: new RegExp(`schema ${schemaVersion + 1}; this program knows 1 to ${schemaVersion}`),
+      why: new RegExp(
+        `written by a newer Tollgate \\(schema ${schemaVersion + 1}; this program knows 1 to ${schemaVersion}\\)\\. ` +
+          "Restore it with that version",
+      ),
     },
     {
       name: "a database of another program",
       make: sqliteFile((db) => void db.run("CREATE TABLE songs (title TEXT)")),
-      why: /schema 0/,
+      why: /is not a backup of Tollgate/,
     },
     {
       name: "a database of another program that counts versions too",

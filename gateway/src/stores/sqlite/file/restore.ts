@@ -101,9 +101,13 @@ function checkBackup(db: Database, backup: string): void {
   try {
     checkSound(db, backup);
     const version = versionOf(db);
-    if (version > 0 && !holdsBooks(db)) throw new Error(`${backup} is not a backup of Tollgate.`);
-    if (version === 0 || version > schemaVersion) {
-      throw new Error(`${backup} has schema ${version}; this program knows 1 to ${schemaVersion}.`);
+    if (isBlank(db)) throw new Error(`${backup} is empty. ${ofAServersFile}`);
+    if (version === 0 || !holdsBooks(db)) throw new Error(`${backup} is not a backup of Tollgate.`);
+    if (version > schemaVersion) {
+      throw new Error(
+        `${backup} was written by a newer Tollgate (schema ${version}; this program knows 1 to ${schemaVersion}). ` +
+          "Restore it with that version.",
+      );
     }
   } catch (error) {
     if (error instanceof Error && error.message.includes("not a database")) {
@@ -114,6 +118,13 @@ function checkBackup(db: Database, backup: string): void {
     throw error;
   }
 }
+
+/** As a file is that was never written to, or was copied from beside the log that a server writes first. */
+const isBlank = (db: Database): boolean => db.query("SELECT 1 FROM sqlite_schema LIMIT 1").get() === null;
+
+const ofAServersFile =
+  "If it was copied while a server ran, what it held stands in the file beside that one whose name ends in -wal; " +
+  "tollgate backup writes all of it.";
 
 /** Other programs number their schemas too; only ours has accounts and entries. */
 function holdsBooks(db: Database): boolean {
