@@ -57,6 +57,29 @@ test("an address to which no path can be added, or with a password in it, is ref
   }
 });
 
+test("an address as other clients take it, with the version of the API, is refused with a word about it", async () => {
+  gateway = await openScriptedGateway({ answers: [{ status: 200, body: { results: [] } }] });
+  const { baseUrl, apiKey } = gateway.transport;
+  for (const theirs of [`${baseUrl}/v1`, `${baseUrl}/v1/ `, `${baseUrl}/v1beta`]) {
+    expect(() => createClient({ apiKey, baseUrl: theirs })).toThrow(
+      expect.objectContaining({
+        code: "invalid_base_url",
+        moneyMoved: "no",
+        message: expect.stringContaining("without /v1 or /v1beta") as unknown,
+      }),
+    );
+  }
+  // Whoever relays its calls may do so from any other place.
+  const asked: string[] = [];
+  const record = async (url: string): Promise<Response> => {
+    asked.push(url);
+    return Response.json({ results: [] });
+  };
+  const relayed = createClient({ apiKey, baseUrl: "https://app.example/gate-v1", fetch: record });
+  expect(await relayed.call("rerank.create", rerank)).toMatchObject({ status: 200 });
+  expect(asked).toEqual(["https://app.example/gate-v1/v1/rerank"]);
+});
+
 test("no call is even tried at an address that is none", async () => {
   gateway = await openScriptedGateway({ answers: [] });
   for (const baseUrl of [

@@ -50,6 +50,13 @@ export function createTransport(options: ClientOptions, names: Names): Transport
       "baseUrl must be an address that begins with http:// or https://, without a user, a query or a fragment.",
     );
   }
+  // Other clients are given it so, and every call would be answered that there is no such endpoint.
+  if (/\/v1(beta)?\/*$/.test(baseUrl)) {
+    throw misuse(
+      "invalid_base_url",
+      "baseUrl must be the address of the gateway without /v1 or /v1beta, which the client adds itself.",
+    );
+  }
   const { fetch: send = patientFetch } = options;
   return {
     baseUrl: baseUrl.replace(/\/+$/, ""),
