@@ -57,7 +57,7 @@ const footer = (link: (path: string) => string, twin: string | undefined): Html 
         <ul>
           ${twin === undefined ? html`` : html`<li><a href="${twin}">This page as Markdown</a></li>`}
           <li><a href="${link("/llms.txt")}">llms.txt</a></li>
-          <li><a href="${link("/api/contracts/version")}">OpenAPI, by hash</a></li>
+          <li><a href="${link("/openapi.json")}">OpenAPI</a></li>
           <li><a href="${link("/api/sales-api-data")}">Prices as JSON</a></li>
         </ul>
       </nav>
