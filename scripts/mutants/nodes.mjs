@@ -17,6 +17,14 @@ const limitsFaults = [`${stores}/redis/redis-faults.services.test.ts`];
 
 export const mutants = [
   {
+    name: "nodes: a pooler that passes over the bounds of a connection is taken for the server",
+    file: `${postgres}/server/check-bounds.ts`,
+    find: "if (unbounded.length === 0) return;",
+    replace: "if (unbounded.length >= 0) return;",
+    tests: [`${postgres}/server/check-bounds.services.test.ts`],
+    only: "is told, until the role has them",
+  },
+  {
     name: "nodes: accounts are decided by without being locked",
     file: `${postgres}/ledger/fact-rows.ts`,
     find: '${lockOf("FOR NO KEY UPDATE", lock)} ${lock === "skip" ? "SKIP LOCKED" : ""}',

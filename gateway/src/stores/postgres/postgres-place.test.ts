@@ -49,6 +49,13 @@ test.concurrent.each([
   ["no TLS where the address wants it", "?sslmode=require", Buffer.from("N"), "Server does not support SSL"],
   ["no connection left", "", refusal("53300", "sorry, too many clients already"), "too many clients"],
   ["another password", "", refusal("28P01", 'password failed for "toll"'), 'password failed for "toll"'],
+  [
+    "a pooler before it",
+    "",
+    refusal("08P01", "unsupported startup parameter: lock_timeout"),
+    "server itself",
+  ],
+  ["statements of others", "", refusal("42P05", 'prepared statement "P0" already exists'), "server itself"],
   ["no such database", "", refusal("3D000", 'database "books" does not exist'), "does not exist"],
 ])(
   "a server that has %s is told by that",

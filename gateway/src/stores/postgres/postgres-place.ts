@@ -1,7 +1,8 @@
 import { NotWritten } from "../../ledger/store-errors.ts";
 import type { DataPlace } from "../data-place.ts";
+import { checkBounds } from "./server/check-bounds.ts";
 import { openDatabase, type Database } from "./server/database.ts";
-import { isUnreached } from "./server/failures.ts";
+import { isPooler, isUnreached } from "./server/failures.ts";
 import { findSecret } from "./installation-rows.ts";
 import { hasSchema, lookAtSchema } from "./schema/migrate.ts";
 import { openPostgresStore } from "./postgres-store.ts";
@@ -37,6 +38,7 @@ export function postgresPlace(url: string, monotonicMs: () => number): DataPlace
       briefly(async (db) => {
         // A server that takes no writes answers all questions.
         await db.ping();
+        await checkBounds(db.read);
         const seen = await lookAtSchema(db.read);
         return seen && { ...seen, fingerprint: await findSecret(db) };
       }),
@@ -72,6 +74,12 @@ export async function naming<Opened>(name: string, open: () => Promise<Opened>):
  */
 function whyNot(error: unknown): string {
   const { cause = error } = error instanceof NotWritten ? error : {};
+  if (isPooler(cause)) {
+    return (
+      `${messageOf(cause)}. So says a pooler such as PgBouncer, which must give each connection a session of its own, or ` +
+      "better stays out of the way: name the server itself in TOLLGATE_STORE."
+    );
+  }
   if (!isUnreached(cause)) return messageOf(cause);
   return `no connection to it could be made (${messageOf(cause)}). Is it running, and are its host and port right?`;
 }

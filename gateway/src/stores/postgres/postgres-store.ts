@@ -3,6 +3,7 @@ import type { Recovery } from "../../ledger/ledger.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { TransitMap } from "../../platform/transit-map.ts";
 import type { OpeningEvents } from "../data-place.ts";
+import { checkBounds } from "./server/check-bounds.ts";
 import { openDatabase } from "./server/database.ts";
 import { claimSecret, findSecret } from "./installation-rows.ts";
 import { checkVersion, migrate } from "./schema/migrate.ts";
@@ -51,10 +52,12 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { deadAfterMs = deadAfterUsualMs } = options;
   const { wallMs, monotonicMs } = clock;
   const db = openDatabase({ url, monotonicMs, connectionsMax: options.connectionsMax });
-  const forward = await migrate(db, deadAfterMs).catch(async (error: unknown) => {
-    await db.close();
-    throw error;
-  });
+  const forward = await checkBounds(db.readPatiently)
+    .then(() => migrate(db, deadAfterMs))
+    .catch(async (error: unknown) => {
+      await db.close();
+      throw error;
+    });
   if (forward) options.onBroughtForward?.(forward);
   const runs = createRuns({ db, wallMs, monotonicMs, deadAfterMs, onNodesSeen });
   const openCalls = new TransitMap<string>();

@@ -37,6 +37,13 @@ export const statementMs = 10_000;
 /** Transactions are short: whoever waits longer is behind a process that has stopped, and must not hold up others. */
 const lockMs = 1_000;
 const idleInTransactionUsualMs = 5_000;
+/** What the server is asked to keep to, so that a process or a way that stopped keeps nobody else waiting. */
+export const boundsUsualMs = {
+  statement_timeout: statementMs,
+  lock_timeout: lockMs,
+  // A process that stopped in the midst of a transaction must not keep everybody else from its rows.
+  idle_in_transaction_session_timeout: idleInTransactionUsualMs,
+} as const;
 const connectSeconds = 3;
 /** Whoever closes has asked everything it had to; what is not answered by then is on a connection that is dead. */
 const closeSeconds = 1;
@@ -117,9 +124,7 @@ function connect(
     connectionTimeout: connectSeconds,
     connection: {
       application_name: "tollgate",
-      statement_timeout: statementMs,
-      lock_timeout: lockMs,
-      // A process that stopped in the midst of a transaction must not keep everybody else from its rows.
+      ...boundsUsualMs,
       idle_in_transaction_session_timeout: idleInTransactionMs,
       // Nearly all our statements find a few rows by an index; compiling one takes longer than most of them.
       jit: "off",

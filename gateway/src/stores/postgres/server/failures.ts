@@ -1,6 +1,7 @@
 import { SQL } from "bun";
 import { InDoubt, NotWritten, StoreBusy, StoreFull, StoreRefuses } from "../../../ledger/store-errors.ts";
 import { codeOf } from "../../../platform/error-code.ts";
+import { messageOf } from "../../../platform/error-message.ts";
 
 /** What the server said, as its five letters; empty when it did not get to say anything. */
 const sqlState = (error: unknown): string => (error instanceof SQL.PostgresError ? (error.errno ?? "") : "");
@@ -60,6 +61,14 @@ export const isUnreached = (error: unknown): boolean =>
   error instanceof NoConnection || unreached.has(codeOf(error));
 
 /**
+ * Whether somebody between us and the server speaks, who shares its connections out: he knows no bounds that a connection asks
+ * for, or has given our statements to another one.
+ */
+export const isPooler = (error: unknown): boolean =>
+  lostStatementStates.has(sqlState(error)) ||
+  (sqlState(error) === "08P01" && messageOf(error).includes("startup parameter"));
+
+/**
  * Whether the server does not let us in, or not to the tables: a password was changed, a database dropped, a privilege taken
  * back, TLS is not what the address says. Trying again helps nobody before somebody has mended it.
  */
@@ -79,6 +88,8 @@ const shutdownStates = new Set(["57P01", "57P02", "57P03", "57P05"]);
 const inTheWayStates = new Set(["40001", "40P01", "55P03"]);
 /** A statement or a pause that took too long, too many connections. */
 const passingStates = new Set([...inTheWayStates, "57014", "53300", "25P03"]);
+/** There is one of this name already, or none. */
+const lostStatementStates = new Set(["42P05", "26000"]);
 /** The driver says no more than this of a host that nobody knows, a port where nobody listens, and one that hangs up. */
 const unreached = new Set([
   "ERR_POSTGRES_CONNECTION_REFUSED",
