@@ -9,6 +9,7 @@ import type { Config } from "./config/config.ts";
 import { readSettings, usualFileIn, type Settings } from "./config/environment.ts";
 import { loadConfig } from "./config/load-config.ts";
 import { checkPublic } from "./config/public-sandbox.ts";
+import { sentInTheClear } from "./config/sent-in-the-clear.ts";
 import type { CliParts } from "./doors/cli/cli-parts.ts";
 import { runCommand, tellFailure } from "./doors/cli/run-command.ts";
 import {
@@ -109,6 +110,7 @@ async function cliParts(settings: Settings): Promise<CliParts> {
       const path = resolve(settings.configFile.path);
       return { path, isThere: !isAbsent(path) };
     },
+    notesOnSettings: sentInTheClear(settings, environment),
     checkStart: (config, { allowSandboxPublic }) => {
       checkAddress(settings);
       checkPublic(config, { settings, allowSandboxPublic });

@@ -4,6 +4,7 @@ import type { Config } from "./config/config.ts";
 import type { Settings } from "./config/environment.ts";
 import type { Environment } from "./config/load-config.ts";
 import { checkPublic } from "./config/public-sandbox.ts";
+import { sentInTheClear } from "./config/sent-in-the-clear.ts";
 import { createGateway, type Gateway, type GatewayParts } from "./gateway.ts";
 import { answerEarly } from "./host/answer-early.ts";
 import { drain } from "./host/drain.ts";
@@ -90,7 +91,7 @@ export async function serve(parts: ServeParts): Promise<number> {
   open.gateway = gateway;
   opening.resolve(gateway);
   tellOffer(gateway.offer(), log);
-  tellSettings(settings, { config, baseUrl, log });
+  tellSettings(settings, { environment: parts.environment, config, baseUrl, log });
   const listensOn = hostAndPort(settings.host, listener.port);
   await sayOpen(parts, { offer: gateway.offer(), config, addresses, listensOn });
 
@@ -111,15 +112,17 @@ function stopSignal(): Promise<void> {
 }
 
 /** What is allowed, and may not be what was meant. */
-function tellSettings(settings: Settings, { config, baseUrl, log }: Told): void {
+function tellSettings(settings: Settings, { environment, config, baseUrl, log }: Told): void {
   if (isNamelessPublic(settings.host, baseUrl))
     log.warn(namelessPublic, { host: settings.host, address: baseUrl });
   if (settings.store.kind === "postgres" && config.sandbox === "on") log.warn(sandboxOfOneNode);
   const limitsApart = findLimitsApart(settings);
   if (limitsApart !== undefined) log.warn(`limits are counted in the memory of this node: ${limitsApart}`);
+  for (const note of sentInTheClear(settings, environment)) log.warn("set, perhaps not as meant", { note });
 }
 
 interface Told {
+  readonly environment: Environment;
   readonly config: Config;
   readonly baseUrl: string;
   readonly log: Log;

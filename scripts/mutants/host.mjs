@@ -1,5 +1,12 @@
 export const mutants = [
   {
+    name: "settings: a Postgres that is to be spoken to without TLS counts as one with it",
+    file: "gateway/src/config/sent-in-the-clear.ts",
+    find: "!plainModes.has(mode)",
+    replace: 'mode !== ""',
+    tests: ["gateway/src/config/sent-in-the-clear.test.ts"],
+  },
+  {
     name: "a request that says its length and comes in chunks is served",
     file: "gateway/src/host/http/request-head.ts",
     find: "(isHttp10 || length !== null || ",

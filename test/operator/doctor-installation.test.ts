@@ -229,4 +229,13 @@ describe("the doctor", () => {
     expect(ran.out).toContain("Limits: counted in the memory of each server: several nodes together let");
     expect(ran.out).toContain("set TOLLGATE_LIMITS to one Redis for all of them.");
   });
+
+  test("says which server is told everything unencrypted", async () => {
+    const ran = await tollgate(["doctor"], {
+      TOLLGATE_STORE: "postgres://me:the-store-password@books.invalid/books",
+      TOLLGATE_SECRET: "the secret of all nodes",
+    });
+    expect(ran.out).toContain("Note: TOLLGATE_STORE: the books travel unencrypted to books.invalid; ");
+    expect(ran.out + ran.errors).not.toContain("the-store-password");
+  });
 });

@@ -56,6 +56,8 @@ export interface CliParts {
   readonly loadOffer: () => Promise<{ readonly config: Config; readonly offer: Offer }>;
   /** The file that the configuration is read from; where it is not there, the built-in one is in force. */
   readonly findConfigFile: () => { readonly path: string; readonly isThere: boolean };
+  /** What of the environment is allowed, and may not be what was meant. */
+  readonly notesOnSettings: readonly string[];
   /** Throws why a server with these settings would refuse to start, whatever its data. */
   readonly checkStart: (config: Config, flags: ServeFlags) => void;
   /** Where the data is, for people, without a password. */

@@ -59,6 +59,7 @@ export function createTerminal(parts: Pick<CliParts, "openStore"> & Partial<CliP
       explain: (error) => error,
       findFingerprint: () => testSecrets.fingerprint,
       secretPlace: () => "/data/secret",
+      notesOnSettings: [],
       lookAtLimits: async () => "memory",
       addresses: () => completeAddresses("http://127.0.0.1:8787"),
       probe: unexpected,

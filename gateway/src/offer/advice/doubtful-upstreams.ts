@@ -1,7 +1,6 @@
-import { isIP } from "node:net";
 import type { Config } from "../../config/config.ts";
 import type { UpstreamConfig } from "../../config/upstream-config.ts";
-import { isGlobalAddress } from "../../platform/global-address.ts";
+import { isPublicHost } from "../../platform/public-host.ts";
 
 /** What upstreams are asked by that is most often a slip: keys in the clear, no path, and seconds for milliseconds. */
 export const doubtfulUpstreams = ({ upstreams }: Config): string[] =>
@@ -34,7 +33,7 @@ function inTheClear({ url, secrets, headers, link }: UpstreamConfig): [setting: 
   ];
   return told.flatMap(([setting, address]): [string, string][] => {
     const { protocol, hostname } = (address !== undefined && URL.parse(address)) || {};
-    return protocol === "http:" && hostname && isPublic(hostname) ? [[setting, hostname]] : [];
+    return protocol === "http:" && hostname && isPublicHost(hostname) ? [[setting, hostname]] : [];
   });
 }
 
@@ -45,7 +44,7 @@ function inTheClear({ url, secrets, headers, link }: UpstreamConfig): [setting: 
 function withoutPath({ protocol, url }: UpstreamConfig): string[] {
   const path = usualPaths[protocol];
   const { origin = "", hostname = "", pathname } = URL.parse(url) ?? {};
-  if (path === undefined || pathname !== "/" || !isPublic(hostname)) return [];
+  if (path === undefined || pathname !== "/" || !isPublicHost(hostname)) return [];
   return hostname === "api.deepseek.com" ? [] : [origin + path];
 }
 
@@ -54,11 +53,3 @@ const usualPaths: Partial<Record<UpstreamConfig["protocol"], string>> = {
   anthropic: "/v1",
   gemini: "/v1beta",
 };
-
-/** A name without a dot, or under one of these, is of one's own network. */
-const ownNetwork = /(^[^.]+|\.(localhost|local|internal|intranet|lan|home\.arpa))$/;
-
-function isPublic(hostname: string): boolean {
-  const address = hostname.replace(/^\[|\]$/g, "");
-  return isIP(address) === 0 ? !ownNetwork.test(hostname) : isGlobalAddress(address);
-}

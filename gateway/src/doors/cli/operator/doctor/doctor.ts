@@ -69,7 +69,7 @@ async function examine(config: Config, offer: Offer, parts: CliParts): Promise<D
   );
   return {
     gaps: offer.gaps,
-    notes: offer.notes,
+    notes: [...parts.notesOnSettings, ...offer.notes],
     operationsServed: offered.length,
     operationsWithoutPrice: offer.gaps.flatMap((gap) =>
       gap.kind === "no_price" || gap.kind === "no_priced_model" ? [gap.operationId] : [],

@@ -1,0 +1,11 @@
+import { isIP } from "node:net";
+import { isGlobalAddress } from "./global-address.ts";
+
+/** Whether what is sent to a host, as an address has it, most likely leaves one's own network. */
+export function isPublicHost(hostname: string): boolean {
+  const address = hostname.replace(/^\[|\]$/g, "");
+  return isIP(address) === 0 ? !ownNetwork.test(hostname) : isGlobalAddress(address);
+}
+
+/** A name without a dot, or under one of these, is of one's own network. */
+const ownNetwork = /(^[^.]+|\.(localhost|local|internal|intranet|lan|svc|home\.arpa))$/;
