@@ -2,6 +2,7 @@
 
 import { lookup } from "node:dns/promises";
 import type { Settings } from "./config/environment.ts";
+import { beginCounters } from "./host/begin-counters.ts";
 import { bodyRoomBytesUsual } from "./host/memory-rooms.ts";
 import { createDocumentFetch } from "./host/fetch-document.ts";
 import { claimed } from "./host/installation.ts";
@@ -42,6 +43,7 @@ type StartParts = Pick<
 export async function startServer(parts: StartParts): Promise<number> {
   const { settings, data, secrets } = parts;
   const metrics = createMetrics();
+  beginCounters(metrics);
   const logOutput = openLogOutput(process.stderr, {
     onLost: () => metrics.count("tollgate_log_lines_lost_total"),
     onCaughtUp: (lines) => log.warn("lines are missing here, because nobody read this log", { lines }),

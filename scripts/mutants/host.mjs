@@ -1,5 +1,13 @@
 export const mutants = [
   {
+    name: "metrics: a counter of what is rare appears when that happens for the first time",
+    file: "gateway/src/start-server.ts",
+    find: "  beginCounters(metrics);\n",
+    replace: "  void beginCounters;\n",
+    tests: ["test/operator/operator.test.ts"],
+    only: "counts from zero what is rare",
+  },
+  {
     name: "settings: a Postgres that is to be spoken to without TLS counts as one with it",
     file: "gateway/src/config/sent-in-the-clear.ts",
     find: "!plainModes.has(mode)",

@@ -153,6 +153,19 @@ describe("the first start", () => {
     expect(metrics).toContain(`\ntollgate_build_info{version="${version}"} 1\n`);
   });
 
+  test("counts from zero what is rare, so that whoever watches it hears of the first time", async () => {
+    const { url } = await start({ config });
+    const lines = (await (await fetch(`${url}/metrics`)).text()).split("\n");
+    for (const counter of [
+      'tollgate_refusals_total{code="billing_unavailable"}',
+      'tollgate_config_reloads_total{result="kept_old"}',
+      "tollgate_written_off_micros_usd_total",
+      "tollgate_limits_outages_total",
+      "tollgate_log_lines_lost_total",
+    ])
+      expect(lines).toContain(`${counter} 0`);
+  });
+
   test("shows no call that is not offered", async () => {
     const upstream = 'upstreams: { f: { protocol: financialdatasets, url: "http://127.0.0.1:9" } }';
     const some = await start({ config: `sandbox: off\n${upstream}` });
