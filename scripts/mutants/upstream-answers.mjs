@@ -89,6 +89,20 @@ export const mutants = [
     tests: ["test/upstreams/hidden-errors.test.ts"],
   },
   {
+    name: "a response that fails once it has begun is asked nowhere else",
+    file: "gateway/src/upstreams/exchanges/responses-events.ts",
+    find: '  "response.created",\n  "response.queued",',
+    replace: '  "response.queued",',
+    tests: ["test/upstreams/opening-errors.test.ts"],
+  },
+  {
+    name: "a chat that fails once it has begun is asked nowhere else",
+    file: "gateway/src/upstreams/exchanges/chat-exchange.ts",
+    find: 'kind === "start" || kind === "usage"',
+    replace: 'kind === "usage"',
+    tests: ["test/upstreams/opening-errors.test.ts"],
+  },
+  {
     name: "the first event of a stream is waited for without end",
     file: "gateway/src/upstreams/http/exchange.ts",
     find: "deadlines.move(this.#deadline, Math.min(limits.openingWaitMs, this.#silenceTimeoutMs()));",

@@ -341,6 +341,42 @@ test("a response that failed behind its first words is paid for as far as it cam
   });
 });
 
+test("a response that fails once it has begun is asked elsewhere, or told as what it would have been by its status", async () => {
+  const begun = { id: "resp_1", status: "in_progress", output: [] };
+  const message = "Rate limit reached in organization org-Tollgate on tokens per min. Try again in 2s.";
+  const failed = { ...begun, status: "failed", error: { code: "rate_limit_exceeded", message } };
+  const said = {
+    status: 200,
+    headers: { "Content-Type": "text/event-stream" },
+    body: [
+      { type: "response.created", response: begun },
+      { type: "response.in_progress", response: begun },
+      { type: "response.failed", response: failed },
+    ]
+      .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+      .join(""),
+  };
+  openai.answerNext(said);
+  const served = await ask("gpt-5.6", { stream: true });
+  const text = await served.text();
+  expect([text.includes("look_up"), text.includes("org-Tollgate")]).toEqual([true, false]);
+  const receipt = await gateway.receipt(account, served);
+  expect(receipt).toMatchObject({
+    outcome: "succeeded",
+    attempts: [
+      { upstream: "openai", outcome: "rate_limited" },
+      { upstream: "spare", outcome: "streaming" },
+    ],
+  });
+
+  openai.answerNext(said);
+  const refused = await gateway.post(account, "/v1/messages", { model: "gpt-5.5", ...agent, stream: true });
+  const words = await refused.text();
+  expect([refused.status, words.includes("org-Tollgate")]).toEqual([429, false]);
+  expect(words).toContain("upstream_rate_limit");
+  expect(await gateway.receipt(account, refused)).toMatchObject({ outcome: "failed", charged_micros_usd: 0 });
+});
+
 /** The blocks of a stream, as clients put them together. */
 function blocksOf(text: string): readonly JsonObject[] {
   const blocks: Record<string, unknown>[] = [];

@@ -112,8 +112,10 @@ describe("an error that a model's vendor tells with the status of a success", ()
         type: "response.created",
         response: { ...failed("server_error"), status: "in_progress" },
       };
+      const opened = { type: "response.output_item.added", output_index: 0, item: emptyMessage };
       const { headers, body } = ways["as the first event of a stream"](failed("server_error"));
-      model.a.answerNext({ status: 200, headers, body: `data: ${JSON.stringify(begun)}\n\n${body}` });
+      const before = [begun, opened].map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+      model.a.answerNext({ status: 200, headers, body: before + body });
       const streamed = await gateway.post(account, "/v1/responses", { ...response, stream: true });
       expect(await streamed.text()).toContain("response.failed");
       expect(await gateway.receipt(account, streamed)).toMatchObject({

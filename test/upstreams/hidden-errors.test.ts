@@ -5,7 +5,7 @@ import { describe, expect, test } from "bun:test";
 import type { ScriptedAnswer } from "../doubles/scripted-answer.ts";
 import { chat } from "../support/purchases.ts";
 import { creditMicros } from "../support/test-gateway.ts";
-import { chatMicros, usage, useRoutedCalls } from "./routed-calls.ts";
+import { begunStream, chatMicros, usage, useRoutedCalls } from "./routed-calls.ts";
 import { json } from "./two-upstreams.ts";
 
 const { model, meetAnew, gateway, shapes } = await useRoutedCalls();
@@ -270,14 +270,10 @@ describe("an error that a model's vendor tells with the status of a success", ()
     }
   });
 
-  /** An event that says nothing yet, in which a stream has begun all the same. */
-  const begun =
-    'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant"}}]}\n\n';
-
   test("in a stream is withheld where it is about the operator, and costs nothing before any output", async () => {
     const events = { "Content-Type": "text/event-stream" };
     const said = (error: object): string =>
-      `${begun}data: ${JSON.stringify({ error: { ...error, message: "pay at vendor.example" }, usage })}\n\n`;
+      `${begunStream}data: ${JSON.stringify({ error: { ...error, message: "pay at vendor.example" }, usage })}\n\n`;
     for (const [path, body] of [
       ["/v1/chat/completions", { ...chat, stream: true }],
       ["/v1/messages", { ...chat, stream: true }],
@@ -316,7 +312,7 @@ describe("an error that a model's vendor tells with the status of a success", ()
       meetAnew();
       const account = await gateway.openAccount();
       const flat = { type: "error", ...error, message: "pay at vendor.example", param: null };
-      const body = `${begun}event: error\ndata: ${JSON.stringify(flat)}\n\n`;
+      const body = `${begunStream}event: error\ndata: ${JSON.stringify(flat)}\n\n`;
       model.a.answerNext({ status: 200, headers: { "Content-Type": "text/event-stream" }, body });
       const asked = { ...answeredInFull[2][1], stream: true };
       const response = await gateway.post(account, "/v1/responses", asked);

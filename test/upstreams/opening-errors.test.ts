@@ -11,33 +11,51 @@ const { model, meetAnew, gateway } = await useRoutedCalls();
 
 describe("an error with which a stream begins", () => {
   const streamed = { ...chat, stream: true };
+  const event = (said: object): string => `data: ${JSON.stringify(said)}\n\n`;
+  const empty = { index: 0, delta: { role: "assistant", content: "" } };
+  const chunkBegun = event({ id: "c", model: "gpt-x", choices: [empty] });
+  // It says again what it was asked for: agents have more instructions than most streams have bytes.
+  const instructions = "Be a careful engineer. ".repeat(5_000);
+  const begun = { id: "resp_1", status: "in_progress", instructions, output: [], error: null };
+  const responseBegun =
+    event({ type: "response.created", response: begun }) +
+    event({ type: "response.in_progress", response: begun });
   const paths = [
-    ["/v1/chat/completions", streamed],
-    ["/v1/messages", streamed],
-    ["/v1beta/models/gpt-x:streamGenerateContent?alt=sse", { contents: [{ parts: [{ text: "Say it" }] }] }],
-    ["/v1/responses", { model: "gpt-x", input: "Say it", stream: true }],
+    ["/v1/chat/completions", streamed, chunkBegun],
+    ["/v1/messages", streamed, chunkBegun],
+    [
+      "/v1beta/models/gpt-x:streamGenerateContent?alt=sse",
+      { contents: [{ parts: [{ text: "Say it" }] }] },
+      chunkBegun,
+    ],
+    ["/v1/responses", { model: "gpt-x", input: "Say it", stream: true }, responseBegun],
   ] as const;
   const beginning = (said: object, before = ""): ScriptedAnswer => ({
     status: 200,
     headers: { "Content-Type": "text/event-stream" },
-    body: `${before}data: ${JSON.stringify(said)}\n\n`,
+    body: before + event(said),
   });
   const message = "pay at vendor.example";
+  // Some say in comments that they are at work.
+  const atWork = ": PROCESSING\n\n: PROCESSING\n\n";
 
   test.each(paths)(
     "is asked elsewhere where its status would be, and one call is charged: %s",
-    async (path, body) => {
-      for (const [error, status] of [
-        [{ code: 503, message }, 503],
-        [{ type: "overloaded_error", message }, 529],
-        [{ code: "rate_limit_exceeded", message }, 429],
-        [{ code: "insufficient_quota", message }, 429],
-        [{ code: "invalid_api_key", message }, null],
+    async (path, body, begins) => {
+      for (const [error, status, before] of [
+        [{ code: 503, message }, 503, ""],
+        [{ type: "overloaded_error", message }, 529, atWork],
+        [{ code: "rate_limit_exceeded", message }, 429, atWork],
+        [{ code: "insufficient_quota", message }, 429, atWork],
+        [{ code: "invalid_api_key", message }, null, atWork],
+        [{ code: 503, message }, 503, begins],
+        [{ code: "rate_limit_exceeded", message }, 429, atWork + begins],
+        [{ code: "insufficient_quota", message }, 429, begins + atWork],
+        [{ code: "invalid_api_key", message }, null, begins],
       ] as const) {
         meetAnew();
         const account = await gateway.openAccount();
-        // Some say in comments that they are at work.
-        model.a.answerNext(beginning({ error }, ": PROCESSING\n\n: PROCESSING\n\n"));
+        model.a.answerNext(beginning({ error }, before));
         const response = await gateway.post(account, path, body);
         const text = await response.text();
         expect([response.status, text.includes("fox"), text.includes(message)]).toEqual([200, true, false]);
@@ -53,17 +71,21 @@ describe("an error with which a stream begins", () => {
 
   test.each(paths)(
     "is told by its status where nobody else is to be asked, and costs nothing: %s",
-    async (path, body) => {
-      for (const [error, status, shown, asked] of [
+    async (path, body, begins) => {
+      const refusals = [
         [{ type: "invalid_request_error", message }, 400, message, [model.a]],
         [{ type: "timeout_error", message }, 504, message, [model.a]],
         [{ type: "server_error", message }, 502, message, [model.a, model.b]],
         [{ code: "rate_limit_exceeded", message }, 429, "upstream_rate_limit", [model.a, model.b]],
         [{ code: "invalid_api_key", message }, 503, "provider_unavailable", [model.a, model.b]],
-      ] as const) {
+      ] as const;
+      const eachWay = refusals.flatMap((refusal) =>
+        ["", begins].map((before) => [before, ...refusal] as const),
+      );
+      for (const [before, error, status, shown, asked] of eachWay) {
         meetAnew();
         const account = await gateway.openAccount();
-        for (const double of asked) double.answerNext(beginning({ error }));
+        for (const double of asked) double.answerNext(beginning({ error }, before));
         const response = await gateway.post(account, path, body);
         const text = await response.text();
         expect([response.status, text]).toMatchObject([status, expect.stringContaining(shown)]);
@@ -82,6 +104,48 @@ describe("an error with which a stream begins", () => {
     for (const double of [model.a, model.b]) double.answerNext(beginning(flat));
     const response = await gateway.post(account, "/v1/responses", paths[3][1]);
     expect([response.status, await response.json()]).toMatchObject([502, { error: { message: "not now" } }]);
+  });
+
+  test("is one inside of the response that failed, which was begun and queued before, also where it came whole", async () => {
+    const told =
+      "Rate limit reached for gpt-x in organization org-Tollgate on tokens per min. Try again in 1.2s.";
+    const failed = { ...begun, status: "failed", error: { code: "rate_limit_exceeded", message: told } };
+    const queued = event({ type: "response.queued", response: begun });
+    const end = { type: "response.failed", response: failed };
+    for (const type of ["text/event-stream", "text/plain"]) {
+      meetAnew();
+      const said = {
+        ...beginning(end, queued + responseBegun + event({ type: "keepalive" })),
+        headers: { "Content-Type": type },
+      };
+      model.a.answerNext(said);
+      const account = await gateway.openAccount();
+      const served = await gateway.post(account, "/v1/responses", paths[3][1]);
+      const text = await served.text();
+      expect([text.includes("fox"), text.includes("org-Tollgate")]).toEqual([true, false]);
+      expect(await gateway.receipt(account, served)).toMatchObject({
+        outcome: "succeeded",
+        charged_micros_usd: chatMicros,
+        attempts: [
+          { upstream: "oa-a", outcome: "rate_limited" },
+          { upstream: "oa-b", outcome: "streaming" },
+        ],
+      });
+
+      meetAnew();
+      for (const double of [model.a, model.b]) double.answerNext(said);
+      const poor = await gateway.openAccount();
+      const refused = await gateway.post(poor, "/v1/responses", paths[3][1]);
+      const words = await refused.text();
+      expect([refused.status, words.includes("org-Tollgate")]).toEqual([429, false]);
+      expect(words).toContain("upstream_rate_limit");
+      expect(await gateway.receipt(poor, refused)).toMatchObject({
+        status: "released",
+        charged_micros_usd: 0,
+        attempts: [{ upstream: "oa-a" }, { upstream: "oa-b" }],
+      });
+      expect(await gateway.balance(poor)).toEqual({ balance: creditMicros, held: 0 });
+    }
   });
 
   test("is judged and told by its own words where it stands in a choice, streamed or whole", async () => {

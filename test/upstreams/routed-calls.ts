@@ -15,6 +15,14 @@ export const usage = {
   total_tokens: 10,
 };
 
+/**
+ * The start of a stream that says nothing yet, and of which its caller is told all the same: no vendor's first word is waited
+ * for behind so much.
+ */
+export const begunStream =
+  `: ${"at work ".repeat(256 * 1024)}\n\n` +
+  'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant"}}]}\n\n';
+
 type Double = FinancialDouble | OpenAiDouble;
 
 interface Shape {

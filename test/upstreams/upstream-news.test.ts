@@ -4,6 +4,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { ScriptedAnswer } from "../doubles/scripted-answer.ts";
 import { chat } from "../support/purchases.ts";
 import type { TestAccount, TestGateway } from "../support/test-gateway.ts";
+import { begunStream } from "./routed-calls.ts";
 import { error, nobodyListens, openTwoUpstreams, price, callSnapshot, upstream } from "./two-upstreams.ts";
 
 const { financial, model, open, twoOfEach, later, meetAnew, close } = await openTwoUpstreams();
@@ -191,7 +192,7 @@ models: { gpt-x: { via: [oa-a], ${price} }, gpt-y: { via: [{ oa-a: vendor/y }], 
       status: 200,
       headers: { "Content-Type": "text/event-stream" },
       // Whoever says it before anything else is asked elsewhere; here the stream has begun.
-      body: `data: {"choices":[{"index":0,"delta":{"role":"assistant"}}]}\n\ndata: ${JSON.stringify({ type: "error", error: said })}\n\n`,
+      body: `${begunStream}data: ${JSON.stringify({ type: "error", error: said })}\n\n`,
     });
 
     test.each(streams)(

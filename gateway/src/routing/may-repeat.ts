@@ -6,7 +6,7 @@ import type { Upstream } from "../operation/upstream.ts";
 
 /**
  * Whether another upstream may be asked. Never after a timeout, a cut connection or an answer that nobody could read:
- * the work may be done and billed. Never once the first event of a stream has come. The sandbox's faults are meant to
+ * the work may be done and billed. Never once a stream has said more than that it begins. The sandbox's faults are meant to
  * be seen.
  */
 export function mayRepeat(

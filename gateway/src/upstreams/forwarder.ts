@@ -11,6 +11,7 @@ import { readOutcome, type Understanding } from "./answers/read-outcome.ts";
 import { renameModel } from "./rename-model.ts";
 import { requestHeaders, type Headers } from "./request-headers.ts";
 import { FrameRoom } from "./streams/sse.ts";
+import type { BeginningReader } from "./streams/stream-opening.ts";
 import { createStreamRelay } from "./streams/stream-relay.ts";
 import { looksLikeEvents, WholeStream } from "./streams/whole-stream.ts";
 
@@ -98,12 +99,16 @@ class Sending implements OutcomeReader<HttpOutcome | HttpStream, Exchanged> {
     this.actingFor = actingFor;
   }
 
+  get beginnings(): BeginningReader | undefined {
+    return this.speech.exchange.beginnings;
+  }
+
   read(told: HttpOutcome | HttpStream, opening?: SseEvent): Exchanged {
     if (told.kind === "streaming") return this.#passOn(told, opening);
     if (told.kind === "no_answer") return readOutcome(told, this);
     const answer = asAnswer(told, this.speech);
     const stream = streamIn(answer, this.speech);
-    return stream ? this.#passOn(stream, stream.opening) : readOutcome(answer, this);
+    return stream ? this.#passOn(stream, stream.opening(this.beginnings)) : readOutcome(answer, this);
   }
 
   #passOn(stream: HttpStream, opening: SseEvent | undefined): Exchanged {

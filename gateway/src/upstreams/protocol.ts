@@ -5,6 +5,7 @@ import type { TokenReading } from "../operation/token-reading.ts";
 import type { JsonObject } from "../platform/json.ts";
 import type { Quantities } from "../prices/quantities.ts";
 import type { StreamRules } from "./streams/frame-passer.ts";
+import type { BeginningReader } from "./streams/stream-opening.ts";
 
 /** How one vendor is spoken to. */
 export interface Protocol extends OperatorWords {
@@ -67,6 +68,8 @@ export interface Exchange {
    * undefined where it is no answer.
    */
   readonly asEvents?: (json: unknown, dispatch: Dispatch) => string | undefined;
+  /** Which events of a stream say no more than that an answer begins, before one that says there will be none. */
+  readonly beginnings?: BeginningReader;
   /** How a streamed answer is passed on. */
   readonly stream?: (dispatch: Dispatch, words: OperatorWords) => StreamRules;
 }

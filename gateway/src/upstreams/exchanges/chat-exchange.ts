@@ -6,7 +6,13 @@ import { readTokens } from "./chat-tokens.ts";
 import { keptIdOf } from "./kept-ids.ts";
 import { isSaid } from "../dialects/added-instructions.ts";
 import { writeFor } from "../dialects/callers-names.ts";
-import { Inexpressible, type Dialect, type SpokenDialect, type WriteContext } from "../dialects/dialect.ts";
+import {
+  Inexpressible,
+  type Dialect,
+  type SpokenDialect,
+  type SseEvent,
+  type WriteContext,
+} from "../dialects/dialect.ts";
 import { spokenDialects } from "../dialects/dialects.ts";
 import { withExactArguments } from "../dialects/exact-json.ts";
 import { writeDialectError, readErrorMessage } from "../dialects/dialect-errors.ts";
@@ -89,11 +95,18 @@ export function chatExchange(native: NativeChat): Exchange {
       const callers = callersOf(dispatch);
       return saidInEvents(json, native, callers, contextOf(dispatch, callers));
     },
+    beginnings: native.beginnings ?? (() => onlyBeginning(own)),
     stream: (dispatch, words) => {
       const callers = callersOf(dispatch);
       return chatStream({ callers, native, words, context: contextOf(dispatch, callers) }, dispatch);
     },
   };
+}
+
+/** A vendor that only names its answer, and what it has read for it, may still say that there will be none. */
+function onlyBeginning({ createEventReader }: Dialect): (event: SseEvent) => boolean {
+  const read = createEventReader();
+  return (event) => read(event).every(({ kind }) => kind === "start" || kind === "usage");
 }
 
 /** The vendor's own and the caller's; copied only where there are both. */

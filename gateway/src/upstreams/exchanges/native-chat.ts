@@ -3,6 +3,7 @@ import type { JsonObject } from "../../platform/json.ts";
 import type { Dialect, WriteContext } from "../dialects/dialect.ts";
 import type { Exchange } from "../protocol.ts";
 import type { SseFrame } from "../streams/sse.ts";
+import type { BeginningReader } from "../streams/stream-opening.ts";
 
 /** What is particular about speaking to one vendor in its own dialect. */
 export interface NativeChat {
@@ -28,6 +29,8 @@ export interface NativeChat {
   readonly answerIn?: (status: number, json: unknown) => JsonObject | undefined;
   /** A whole answer as the events of this dialect, where they are not those of its writer; undefined for what is no answer. */
   readonly asEvents?: (json: unknown) => string | undefined;
+  /** Which events only say that an answer begins, where it is not for the reader of this dialect to say. */
+  readonly beginnings?: BeginningReader;
   /** Whether an answer with output says that it did not come to its end. */
   readonly gaveUp?: (json: JsonObject) => boolean;
   /** Where this dialect reports usage. */

@@ -15,7 +15,7 @@ import type { Exchange, OperatorWords } from "../protocol.ts";
 import { quantitiesOf } from "../streams/stream-meter.ts";
 import { keptIdsIn } from "./kept-ids.ts";
 import { nativeBody } from "./native-body.ts";
-import { failedAtOnce, isFailed, responseEvents } from "./responses-events.ts";
+import { failedAtOnce, isFailed, onlyBegins, responseEvents } from "./responses-events.ts";
 import { textBytes } from "./responses-output.ts";
 import { responsesStream } from "./responses-stream.ts";
 import { modelIn, readUsage } from "../dialects/responses/read-usage.ts";
@@ -28,6 +28,7 @@ export const openaiResponses: Exchange = {
   isKeptElsewhere: isResponseKeptElsewhere,
   read: (json, dispatch) => ({ tokens: readTokens(json), keptIds: keptIdsIn(json, dispatch) }),
   asEvents: responseEvents,
+  beginnings: () => onlyBegins,
   stream: responsesStream,
 };
 

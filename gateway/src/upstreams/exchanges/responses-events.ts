@@ -2,7 +2,9 @@
 // and at the end the response itself, as the vendor gave it.
 
 import { isJsonObject, listOrEmpty, type JsonObject } from "../../platform/json.ts";
+import { objectIn } from "../answers/answer-text.ts";
 import { nameCharactersMax } from "../dialects/answer-names.ts";
+import type { SseEvent } from "../dialects/dialect.ts";
 import { holdsOutput } from "./responses-output.ts";
 import { sseText } from "../streams/sse.ts";
 
@@ -52,6 +54,22 @@ export const endings: ReadonlySet<unknown> = new Set([
   "response.completed",
   "response.incomplete",
   "response.failed",
+]);
+
+/** Nothing was said of an answer yet, be it one that waits for its turn. */
+export function onlyBegins({ data }: SseEvent): boolean {
+  const { type, response } = objectIn(data) ?? {};
+  return (
+    beginnings.has(type) &&
+    !(isJsonObject(response) && (isFailed(response) || holdsOutput(response["output"])))
+  );
+}
+
+const beginnings: ReadonlySet<unknown> = new Set([
+  "response.created",
+  "response.queued",
+  "response.in_progress",
+  "keepalive",
 ]);
 
 function itemSteps(item: JsonObject, index: number): Step[] {

@@ -3,7 +3,7 @@ import type { Deadline, Waiting } from "../../platform/deadlines.ts";
 import { endsBody, type Connection, type ConnectionUser } from "./connection.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import type { SseEvent } from "../dialects/dialect.ts";
-import { firstEventIn } from "../streams/sse.ts";
+import { openingBytesMax, StreamOpening, type BeginningReader } from "../streams/stream-opening.ts";
 import { decompress } from "./decompress.ts";
 import { ReceivedStream, type HttpStream, type StreamParts } from "./http-stream.ts";
 import type { Origin } from "./origin.ts";
@@ -32,17 +32,19 @@ export interface ExchangeParts extends StreamParts {
     readonly connectTimeoutMs: number;
     /** Once an answer has begun it must end within this time, however little of it comes at once. */
     readonly bodyTimeoutMs: number;
-    /** How long the first event of a stream is waited for before whoever asked is told of the stream. */
+    /** How long the first event of a stream that counts is waited for before whoever asked is told of the stream. */
     readonly openingWaitMs: number;
   };
 }
 
 /**
- * Makes of an outcome what its asker wants to know, and of the first event of a stream, where that came in time. A throw is
- * a bug of ours, and reaches whoever asked.
+ * Makes of an outcome what its asker wants to know, and of the first event of a stream that counts, where that came in time.
+ * A throw is a bug of ours, and reaches whoever asked.
  */
 export interface OutcomeReader<Outcome, Read> {
   readonly read: (outcome: Outcome, opening?: SseEvent) => Read;
+  /** Which events that may come before it are not its first, as they only say that it begins. */
+  readonly beginnings?: BeginningReader | undefined;
 }
 
 /** What leaves, and where it goes. */
@@ -72,8 +74,8 @@ export class HttpExchange<Read> implements ConnectionUser, Waiting {
   #connection: Connection | undefined;
   #pieces: Buffer[] = [];
   #bodyBytes = 0;
-  /** The answer is a stream that is not told of before its first event is known. */
-  #opens = false;
+  /** Of an answer that is a stream, which is not told of before its first event is known. */
+  #opening: StreamOpening | undefined;
 
   constructor(outgoing: Outgoing<Read>, parts: ExchangeParts) {
     this.#outgoing = outgoing;
@@ -98,7 +100,7 @@ export class HttpExchange<Read> implements ConnectionUser, Waiting {
   }
 
   onMissed(): void {
-    if (this.#opens) this.#passOn();
+    if (this.#opening) this.#passOn();
     else this.#giveUp(this.#parts.hasGivenUp() ? "gateway_stopped" : "timeout");
   }
 
@@ -112,14 +114,14 @@ export class HttpExchange<Read> implements ConnectionUser, Waiting {
     const hadHead = this.#answer.head !== undefined;
     const piece = this.#answer.push(bytes);
     const { head, state } = this.#answer;
-    if (state === "malformed" && !this.#opens) this.#giveUp("malformed");
+    if (state === "malformed" && !this.#opening) this.#giveUp("malformed");
     else if (head && (hadHead || this.#accept(head))) this.#add(head, piece);
   }
 
   onClosed(how: "ended" | "broken"): void {
-    if (this.#opens) {
+    if (this.#opening) {
       // A body without a frame of its own ends here.
-      this.#passOn(how === "ended" ? firstEventIn(this.#joined(), true) : undefined)?.onClosed(how);
+      this.#passOn(how === "ended" ? this.#opening.add(nothing, true) : undefined)?.onClosed(how);
       return;
     }
     if (endsBody(how, this.#outgoing.origin)) this.#answer.end();
@@ -134,7 +136,7 @@ export class HttpExchange<Read> implements ConnectionUser, Waiting {
     const { status, contentLength = 0 } = head;
     if (status >= 300 && status < 400) this.#giveUp("redirect");
     else if (this.#connection && this.#outgoing.mayStream && beginsStream(head)) {
-      this.#opens = true;
+      this.#opening = new StreamOpening(this.#outgoing.reader.beginnings);
       deadlines.move(this.#deadline, Math.min(limits.openingWaitMs, this.#silenceTimeoutMs()));
       return true;
     } else if (contentLength > limits.answerBytesMax) this.#giveUp("too_large");
@@ -152,8 +154,8 @@ export class HttpExchange<Read> implements ConnectionUser, Waiting {
       return;
     }
     if (piece.length > 0) this.#pieces.push(piece);
-    if (this.#opens) {
-      this.#lookForOpening(piece);
+    if (this.#opening) {
+      this.#lookIn(this.#opening, piece);
       return;
     }
     if (this.#answer.state !== "whole") {
@@ -165,16 +167,14 @@ export class HttpExchange<Read> implements ConnectionUser, Waiting {
   }
 
   /** A first event may say that there will be no answer, so whoever asked is told of the stream together with that event. */
-  #lookForOpening(piece: Buffer): void {
+  #lookIn(opening: StreamOpening, piece: Buffer): void {
     const { state } = this.#answer;
-    const isWhole = state === "whole";
-    // Only the end of a line ends an event, so what comes letter by letter is not joined with every letter.
-    const event = isWhole || endsLine(piece) ? firstEventIn(this.#joined(), isWhole) : undefined;
+    const event = opening.add(piece, state === "whole");
     if (event || state !== "body" || this.#bodyBytes > openingBytesMax) this.#passOn(event);
   }
 
   #passOn(opening?: SseEvent): ReceivedStream | undefined {
-    this.#opens = false;
+    this.#opening = undefined;
     this.#endDeadlines();
     if (!this.#connection) return undefined;
     const begun = { firstPiece: this.#joined(), silenceTimeoutMs: this.#silenceTimeoutMs() };
@@ -237,12 +237,7 @@ export class HttpExchange<Read> implements ConnectionUser, Waiting {
   }
 }
 
-/** A first event that is longer is no refusal. */
-const openingBytesMax = 64 * 1024;
-
 const nothing = Buffer.alloc(0);
-
-const endsLine = (piece: Buffer): boolean => piece.includes(0x0a) || piece.includes(0x0d);
 
 const beginsStream = ({ status, contentEncoding, contentType }: ResponseHead): boolean =>
   isSuccessStatus(status) &&

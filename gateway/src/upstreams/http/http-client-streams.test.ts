@@ -4,7 +4,9 @@ import { afterEach, expect, test } from "bun:test";
 import type { Socket } from "node:net";
 import { keySlot } from "../../limits/call-limits.ts";
 import { expectWithin } from "../../platform/test-within.ts";
+import type { SseEvent } from "../dialects/dialect.ts";
 import { createHttpClient, usualLimits, type HttpOutcome, type HttpStream } from "./http-client.ts";
+import type { OutgoingRequest } from "./request-bytes.ts";
 import { answer, createRawVendors, get, ok } from "./test-raw-vendors.ts";
 
 const { openVendor, closeVendors } = createRawVendors();
@@ -35,21 +37,14 @@ test("a stream is told of with its first event, in whatever pieces that comes an
     chunks.forEach((chunk, at) => setTimeout(() => socket.write(chunk), at));
   });
   const read = (outcome: HttpOutcome | HttpStream, opening?: object) => [outcome.kind, opening];
-  const request = {
-    url: vendor.url,
-    method: "POST",
-    headers: {},
-    body: "{}",
-    firstByteTimeoutMs: 1_000,
-  } as const;
-  const told = await createHttpClient().ask(request, true, { read });
+  const told = await createHttpClient().ask(requestOf(vendor.url), true, { read });
   expect(told).toEqual(["streaming", { event: "error", data: "{}" }]);
 });
 
 test("a stream is told of without its first event where that is long in coming, or long itself", async () => {
   for (const [first, waitMs] of [
     [": at work\n\n", 100],
-    [`data: ${"x".repeat(70_000)}`, 60_000],
+    [`data: ${"x".repeat(600_000)}`, 60_000],
   ] as const) {
     const vendor = await openVendor((socket) =>
       socket.write(`${streamHead}${first.length.toString(16)}\r\n${first}\r\n`),
@@ -58,6 +53,37 @@ test("a stream is told of without its first event where that is long in coming, 
       const { stream, start, text } = await openStream(vendor.url, { openingWaitMs: waitMs });
       start();
       expect([stream.kind, text().slice(0, 9)]).toEqual(["streaming", first.slice(0, 9)]);
+    });
+  }
+});
+
+test("a stream that only says that it begins is told of with what follows, but is not waited for without end", async () => {
+  const begins = `data: begins ${"x".repeat(200_000)}\n\n`;
+  const beginnings = () => (event: SseEvent) => event.data.startsWith("begins");
+  for (const [follows, waitMs, opening] of [
+    ["data: {}\n\n", 60_000, { event: undefined, data: "{}" }],
+    [": at work\n\n", 100, undefined],
+  ] as const) {
+    const vendor = await openVendor((socket) => {
+      socket.write(`${streamHead}${begins.length.toString(16)}\r\n${begins}\r\n`);
+      setTimeout(() => socket.write(`${follows.length.toString(16)}\r\n${follows}\r\n`), 20);
+    });
+    await expectWithin(1_000, async () => {
+      const read = (outcome: HttpOutcome | HttpStream, first?: SseEvent) => ({ outcome, first });
+      const client = createHttpClient({ openingWaitMs: waitMs });
+      const { outcome, first } = await client.ask(requestOf(vendor.url), true, { read, beginnings });
+      expect([outcome.kind, first]).toEqual(["streaming", opening]);
+      if (outcome.kind !== "streaming") return;
+      const come = Promise.withResolvers<void>();
+      let text = "";
+      const onPiece = (piece: Uint8Array): void => {
+        text += Buffer.from(piece).toString();
+        if (text.length === begins.length + follows.length) come.resolve();
+      };
+      outcome.start({ onPiece, onEnd: () => {} });
+      await come.promise;
+      expect(text).toBe(begins + follows);
+      outcome.leave();
     });
   }
 });
@@ -186,16 +212,17 @@ test("a connection whose stream ended while its reader was behind reads the next
 type Limits = Parameters<typeof createHttpClient>[0];
 
 /** The pieces of a stream as they come, and how it ended. */
+const requestOf = (url: string): OutgoingRequest => ({
+  url,
+  method: "POST",
+  headers: {},
+  body: "{}",
+  firstByteTimeoutMs: 1_000,
+});
+
 async function openStream(vendorUrl: string, limits: Limits = {}) {
-  const request = {
-    url: vendorUrl,
-    method: "POST",
-    headers: {},
-    body: "{}",
-    firstByteTimeoutMs: 1_000,
-  } as const;
   const client = createHttpClient(limits);
-  const stream = await client.open(request);
+  const stream = await client.open(requestOf(vendorUrl));
   if (stream.kind !== "streaming") throw new Error(`no stream: ${stream.kind}`);
   let bytes = 0;
   let text = "";

@@ -9,7 +9,7 @@ import { responsesDialect } from "../dialects/responses/responses-dialect.ts";
 import { sayable, withoutThoughts } from "../dialects/responses/write-request.ts";
 import { chatExchange } from "../exchanges/chat-exchange.ts";
 import { isResponseKeptElsewhere, responsesBody } from "../exchanges/openai-responses.ts";
-import { isFailed, responseEvents } from "../exchanges/responses-events.ts";
+import { isFailed, onlyBegins, responseEvents } from "../exchanges/responses-events.ts";
 
 export const chatInResponses = chatExchange({
   dialect: responsesDialect,
@@ -20,6 +20,7 @@ export const chatInResponses = chatExchange({
   asEvents: responseEvents,
   isKeptElsewhere: isResponseKeptElsewhere,
   withoutKept: withoutThoughts,
+  beginnings: () => onlyBegins,
   gaveUp: isFailed,
   usageOf: (json) => objectOrEmpty(json["response"])["usage"] ?? json["usage"],
 });

@@ -130,7 +130,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 /** Just behind the last blank line, looked for from the end, where it usually is; 0 when there is none. */
-function endOfFrames(bytes: Uint8Array, notBefore: number): number {
+export function endOfFrames(bytes: Uint8Array, notBefore: number): number {
   for (let end = bytes.length; end > 0 && end > notBefore; end--) {
     const lineEnd = startOfLineEnd(bytes, end);
     if (lineEnd > 0 && startOfLineEnd(bytes, lineEnd) >= 0) return end;
@@ -169,21 +169,6 @@ export function frameOf(text: string): SseFrame {
     }
   }
   return { text, event: data === undefined ? undefined : { event, data } };
-}
-
-/**
- * The first event, once all of it has come; comments before it are passed over. A body that is whole may end without the
- * blank line that ends its last event.
- */
-export function firstEventIn(bytes: Uint8Array, isWhole: boolean): SseEvent | undefined {
-  const end = isWhole ? bytes.length : endOfFrames(bytes, -1);
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, end).toString();
-  for (let start = 0, next = 0; start < text.length; start = next) {
-    next = endOfFrame(text, start);
-    const { event } = frameOf(text.slice(start, next));
-    if (event) return event;
-  }
-  return undefined;
 }
 
 /** An event as text of a stream. */

@@ -1,6 +1,6 @@
 import type { SseEvent } from "../dialects/dialect.ts";
 import type { HttpStream, StreamEnding, StreamReader } from "../http/http-stream.ts";
-import { firstEventIn } from "./sse.ts";
+import { openingOf, type BeginningReader } from "./stream-opening.ts";
 
 /**
  * Whether a body is events: a proxy in between packed them or gave them another type, or a vendor sent them unasked. Nearly
@@ -32,10 +32,8 @@ export class WholeStream implements HttpStream {
     this.#patienceMs = patienceMs;
   }
 
-  get opening(): SseEvent | undefined {
-    // Nearly always it is short, and the rest need not be made a text for it.
-    const begun = this.#body.subarray(0, pieceBytes);
-    return firstEventIn(begun, false) ?? firstEventIn(this.#body, true);
+  opening(beginnings: BeginningReader | undefined): SseEvent | undefined {
+    return openingOf(this.#body, beginnings);
   }
 
   start(reader: StreamReader): void {
