@@ -55,7 +55,7 @@ export const responsesCreate = defineOperation({
     modelKind: "chat",
     estimate: (input, model) =>
       estimateConversation(input, model, {
-        dialect: "openai",
+        dialect: "responses",
         outputTokens: input.body.max_output_tokens ?? 0,
         limitedBy: "max_output_tokens",
         choices: 1,

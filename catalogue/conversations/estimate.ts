@@ -5,9 +5,9 @@ import {
   contextTokensMax,
   guessTokens,
   refuse,
+  type CallersDialect,
   type CallInput,
   type Estimate,
-  type ModelDialect,
   type ModelFacts,
 } from "../../gateway/src/for-catalogues.ts";
 import { readBody } from "./body.ts";
@@ -20,7 +20,7 @@ type ConversationInput = Pick<
 
 /** How long an answer the caller asks for, as each dialect reads it from its own members. */
 interface AskedAnswer {
-  readonly dialect: ModelDialect;
+  readonly dialect: CallersDialect;
   /** The caller's limit; 0 where it sets none. */
   readonly outputTokens: number;
   /** The member that has the limit, as the caller spells it. */
@@ -45,7 +45,7 @@ export function estimateConversation(
     // Google's own names have capitals, so Google may take a name in small letters for one of them.
     comparesNames: plainNames !== true || asked.dialect === "gemini",
     goesByAddress: model.protocols.includes("gemini"),
-    isTranslated: !model.protocols.includes(asked.dialect),
+    isTranslated: !model.dialects.includes(asked.dialect),
   });
   checkFindings(found, model);
   return estimateOf(found, rawBody.byteLength, model, asked);
@@ -112,7 +112,7 @@ function estimateOf(found: Findings, bodyBytes: number, model: ModelFacts, asked
 /** In its own dialect the caller's limit is sent as it is. Where it is translated, no more is sent than the model takes. */
 function limitSent({ dialect, outputTokens }: AskedAnswer, model: ModelFacts): number {
   const wanted = outputTokens > 0 ? outputTokens : model.unaskedOutputTokensMax;
-  return model.protocols.includes(dialect) ? wanted : Math.min(wanted, model.outputTokensMax ?? Infinity);
+  return model.dialects.includes(dialect) ? wanted : Math.min(wanted, model.outputTokensMax ?? Infinity);
 }
 
 function inputUnitOf({ mayBeHeard }: Findings, { dearestInputUnit, dearestHeardUnit }: ModelFacts): string {

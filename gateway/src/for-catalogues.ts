@@ -15,7 +15,7 @@ export type { LimitWord } from "./operation/limit-word.ts";
 export type { ModelFacts } from "./operation/price-contract.ts";
 export type { ModelListing } from "./operation/self-service.ts";
 export type { Receipt } from "./ledger/receipt.ts";
-export type { ModelDialect } from "./platform/dialect.ts";
+export type { CallersDialect, ModelDialect } from "./platform/dialect.ts";
 
 // How they look into a body, and refuse it
 export { typeByName } from "./operation/type-by-name.ts";

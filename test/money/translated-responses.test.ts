@@ -26,9 +26,9 @@ afterAll(async () => {
   await vendors.close();
 });
 
-const quoteOf = async (vendor: DialectName, members: object): Promise<number> => {
+const quoteOf = async (vendor: DialectName, members: object, at = gateway, by = account): Promise<number> => {
   const body = { model: models[vendor], input: "Hi.", max_output_tokens: 20, ...members };
-  const quote = await gateway.post(account, "/v1/responses", body, { "x-tollgate-cost-mode": "quote" });
+  const quote = await at.post(by, "/v1/responses", body, { "x-tollgate-cost-mode": "quote" });
   expect(quote.status).toBe(200);
   return ((await quote.json()) as Quote).max_cost_micros_usd;
 };
@@ -37,37 +37,38 @@ const quoteOf = async (vendor: DialectName, members: object): Promise<number> =>
 const holdFor = (members: object, moreTokens: number): number =>
   (JSON.stringify(members).length + 100 + moreTokens) * 5 + 20 * 10;
 
-describe.each(["anthropic", "gemini"] as const)(
-  "%s, who reads what stands in the body and nothing else",
-  (vendor) => {
-    test("holds for tools in namespaces what they come to", async () => {
-      const inside = { type: "function", name: "look_up", parameters: { type: "object", properties: {} } };
-      const namespace = { type: "namespace", name: "mcp__files__", description: "Files.", tools: [inside] };
-      const members = { tools: [namespace] };
-      expect(await quoteOf(vendor, members)).toBeLessThanOrEqual(holdFor(members, 1_000 + 150));
-      const added = {
-        input: [
-          { type: "additional_tools", tools: [namespace] },
-          { role: "user", content: "Hi." },
-        ],
-      };
-      expect(await quoteOf(vendor, added)).toBeLessThanOrEqual(holdFor(added, 1_000 + 150));
-    });
+describe.each(dialectNames)("%s, who reads what stands in the body and nothing else", (vendor) => {
+  test("holds for tools in namespaces what they come to", async () => {
+    const inside = { type: "function", name: "look_up", parameters: { type: "object", properties: {} } };
+    const namespace = { type: "namespace", name: "mcp__files__", description: "Files.", tools: [inside] };
+    const members = { tools: [namespace] };
+    expect(await quoteOf(vendor, members)).toBeLessThanOrEqual(holdFor(members, 1_000 + 150));
+    const added = {
+      input: [
+        { type: "additional_tools", tools: [namespace] },
+        { role: "user", content: "Hi." },
+      ],
+    };
+    expect(await quoteOf(vendor, added)).toBeLessThanOrEqual(holdFor(added, 1_000 + 150));
+  });
 
-    test("holds nothing for what OpenAI has kept of an earlier answer", async () => {
-      const kept = [
-        { type: "reasoning", id: "rs_1", summary: [] },
-        { type: "web_search_call", id: "ws_1", status: "completed" },
-      ];
-      const members = { input: [...kept, { role: "user", content: "Hi." }] };
-      expect(await quoteOf(vendor, members)).toBeLessThanOrEqual(holdFor(members, 0));
-    });
-  },
-);
+  test("holds nothing for what OpenAI has kept of an earlier answer", async () => {
+    const kept = [
+      { type: "reasoning", id: "rs_1", summary: [] },
+      { type: "web_search_call", id: "ws_1", status: "completed" },
+    ];
+    const members = { input: [...kept, { role: "user", content: "Hi." }] };
+    expect(await quoteOf(vendor, members)).toBeLessThanOrEqual(holdFor(members, 0));
+  });
+});
 
-test("where OpenAI itself may be asked, all that it can read is held", async () => {
+test("where somebody who knows responses may be asked, all that can be read there is held", async () => {
   const namespace = { type: "namespace", name: "files", description: "Files.", tools: [] };
-  expect(await quoteOf("openai", { tools: [namespace] })).toBeGreaterThan(1_000_000);
+  const config = vendors.config({ openai: "responses: native", more: "sandbox: off" });
+  const native = await openTestGateway({ config });
+  const callers = await native.openAccount();
+  expect(await quoteOf("openai", { tools: [namespace] }, native, callers)).toBeGreaterThan(1_000_000);
+  await native.close();
 });
 
 test.each(dialectNames)(

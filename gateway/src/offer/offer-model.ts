@@ -1,5 +1,6 @@
 import { modelKindOf, type Operation } from "../operation/operation.ts";
 import { limitWordFor, thinksBeside } from "../operation/limit-word.ts";
+import type { Upstream } from "../operation/upstream.ts";
 import { createTerms } from "../prices/terms.ts";
 import { allTokenUnits } from "../prices/token-units.ts";
 import type { Pico } from "../platform/money.ts";
@@ -37,6 +38,7 @@ export function offerModel(
     facts: {
       names: fitting.map(({ name }) => nameAt(model, name)),
       protocols: fitting.map(({ protocol }) => protocol),
+      dialects: fitting.flatMap(dialectsOf),
       unaskedOutputTokensMax: model.unaskedOutputTokensMax,
       outputTokensMax: model.outputTokensMax,
       // The newer one is told to each vendor in the word that it knows; the older one stays, and may be refused.
@@ -54,6 +56,10 @@ export function offerModel(
     ordered: ordered || via !== undefined,
   };
 }
+
+/** Whose server does not know OpenAI's Responses is asked for a conversation in its place. */
+const dialectsOf = ({ protocol, responses }: Upstream): readonly string[] =>
+  protocol === "openai" && responses !== "translated" ? [protocol, "responses"] : [protocol];
 
 const inputUnits = allTokenUnits.filter(({ total }) => total !== "output");
 

@@ -80,8 +80,10 @@ export interface UpstreamAnswer {
 export interface ModelFacts {
   /** By which its upstreams know it. */
   readonly names: readonly string[];
-  /** In which they are spoken to; what a caller says in another dialect is translated. */
+  /** In which they are spoken to. */
   readonly protocols: readonly string[];
+  /** In which one of them at least hears callers as they speak; what is said in another is translated for all. */
+  readonly dialects: readonly string[];
   /** What it writes at most when the caller sets no limit. */
   readonly unaskedOutputTokensMax: number;
   /** The highest limit that its vendor takes; undefined when nobody wrote it down. */
