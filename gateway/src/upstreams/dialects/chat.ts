@@ -23,9 +23,13 @@ export interface ChatRequest {
   readonly presencePenalty: number | undefined;
   readonly output: OutputFormat | undefined;
   readonly reasoning: Reasoning | undefined;
+  /** A wish, which not every vendor can be told. */
+  readonly verbosity?: Verbosity | undefined;
   readonly endUser: string | undefined;
   readonly stream: boolean;
 }
+
+export type Verbosity = "low" | "medium" | "high";
 
 /** Two neighbours may share a role; a dialect that forbids it merges them when it writes. */
 export interface ChatMessage {

@@ -16,6 +16,7 @@ import { isMistrals, toldToMistral } from "./told-to-mistral.ts";
 import { writeToolChoice } from "./tool-choice.ts";
 import { writeTools } from "./tools.ts";
 import { turnsOf } from "./turns.ts";
+import { verbosityFor } from "./verbosity.ts";
 
 export function writeRequest(asked: ChatRequest, hearer?: Hearer): JsonObject {
   if (asked.topK !== undefined) throw new Inexpressible("top_k", "has no counterpart in the OpenAI dialect");
@@ -32,6 +33,7 @@ export function writeRequest(asked: ChatRequest, hearer?: Hearer): JsonObject {
     presence_penalty: request.presencePenalty,
     response_format: request.output === undefined ? undefined : writeOutput(request.output),
     ...writeReasoning(request),
+    verbosity: verbosityFor(request.model, request.verbosity),
     user: opaqueEndUser(request.endUser),
     // Without being asked, OpenAI does not say what a stream used.
     ...(request.stream ? { stream: true, stream_options: { include_usage: true } } : {}),

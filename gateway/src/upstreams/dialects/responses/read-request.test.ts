@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatPart, ChatRequest } from "../chat.ts";
+import { dialects } from "../dialects.ts";
 import { marked } from "../marks.ts";
 import { refusedField } from "../test-requests.ts";
 import { responsesDialect } from "./responses-dialect.ts";
@@ -291,6 +292,29 @@ describe("the rest of a request", () => {
     expect(read({ text: {}, reasoning: {} })).toMatchObject({ output: undefined, reasoning: undefined });
   });
 
+  test("says how much the model is to say, which gives way where that cannot be told", () => {
+    const told = (model: string, verbosity: string) => {
+      const asked = responsesDialect.readRequest(
+        { input: "Hi", text: { verbosity } },
+        { model, stream: false },
+      );
+      return dialects.openai.writeRequest(asked)["verbosity"];
+    };
+    for (const model of ["gpt-5", "gpt-5.1-2025-11-13", "openai/gpt-5-mini", "gpt-6.1-sol", "gpt-6-astra"]) {
+      expect([told(model, "low"), told(model, "medium"), told(model, "high")]).toEqual([
+        "low",
+        undefined,
+        "high",
+      ]);
+    }
+    for (const model of ["gpt-4o", "gpt-oss-120b", "gpt-5-chat-latest", "gpt-5.1-codex", "glm-5", "o3"]) {
+      expect(told(model, "low")).toBeUndefined();
+    }
+    const asked = read({ input: "Hi", text: { verbosity: "low" } });
+    for (const dialect of [dialects.anthropic, dialects.gemini])
+      expect(JSON.stringify(dialect.writeRequest({ ...asked, outputTokensMax: 10 }))).not.toContain("low");
+  });
+
   test("may hold what says nothing, or is about OpenAI's own house", () => {
     const harmless = {
       store: true,
@@ -317,7 +341,7 @@ describe("the rest of a request", () => {
     ["truncation", { truncation: "auto" }],
     ["top_logprobs", { top_logprobs: 2 }],
     ["include", { include: ["message.output_text.logprobs"] }],
-    ["text.verbosity", { text: { verbosity: "low" } }],
+    ["text.verbosity", { text: { verbosity: "chatty" } }],
     ["text.format.type", { text: { format: { type: "grammar" } } }],
     ["reasoning.effort", { reasoning: { effort: "huge" } }],
     ["reasoning.novel", { reasoning: { novel: true } }],

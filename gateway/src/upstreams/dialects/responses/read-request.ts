@@ -1,6 +1,6 @@
 import { notForUpstreams } from "../../not-for-upstreams.ts";
 import { isJsonObject, listOrEmpty, type JsonObject } from "../../../platform/json.ts";
-import type { ChatRequest, OutputFormat, Reasoning } from "../chat.ts";
+import type { ChatRequest, Reasoning } from "../chat.ts";
 import { Inexpressible } from "../dialect.ts";
 import { withNewestMarks } from "../openai/cache-marks.ts";
 import { readEffort } from "../openai/effort.ts";
@@ -14,6 +14,7 @@ import {
   saysNothing,
 } from "../openai/members.ts";
 import { readFormat, readSchema } from "../openai/output-format.ts";
+import { readVerbosity } from "../openai/verbosity.ts";
 import { readConversation } from "./read-input.ts";
 import { readToolMembers } from "./tools.ts";
 
@@ -39,7 +40,7 @@ export function readRequest(
     seed: undefined,
     frequencyPenalty: undefined,
     presencePenalty: undefined,
-    output: readOutput(body["text"]),
+    ...readTextMembers(body["text"]),
     reasoning: readReasoning(body["reasoning"]),
     endUser: readText(body["user"], "user") ?? readText(body["safety_identifier"], "safety_identifier"),
   };
@@ -108,13 +109,13 @@ function checkIncluded(include: unknown): void {
   throw new Inexpressible("include", "how likely each token was, only OpenAI's models tell");
 }
 
-function readOutput(value: unknown): OutputFormat | undefined {
+function readTextMembers(value: unknown): Pick<ChatRequest, "output" | "verbosity"> {
   const text = readObject(value, "text") ?? {};
   refuseOthers(text, textMembers, "text");
-  if ((text["verbosity"] ?? "medium") !== "medium") {
-    throw new Inexpressible("text.verbosity", "cannot be translated for this model; leave it out");
-  }
-  return readFormat(text["format"], "text.format", (format) => readSchema(format, "text.format"));
+  return {
+    output: readFormat(text["format"], "text.format", (format) => readSchema(format, "text.format")),
+    verbosity: readVerbosity(text["verbosity"], "text.verbosity"),
+  };
 }
 
 const textMembers: ReadonlySet<string> = new Set(["format", "verbosity"]);
