@@ -6,7 +6,7 @@ import { isKeptByVendor } from "./kept-items.ts";
 import { countDrawing, countMedia, countMedium } from "./media.ts";
 import { countUnknownPart } from "./part-types.ts";
 import { mayBeMedium, mediaMembers } from "./read-medium.ts";
-import { readTool, readTools } from "./tools.ts";
+import { countFound, readTool, readTools } from "./tools.ts";
 
 /**
  * Looks into lists and objects, however deep. Of the texts it looks only at those whose member may hold a medium, so a plain
@@ -96,6 +96,7 @@ function readItemType(
   if (calls.has(type)) found.hasTools = true;
   if (under !== "input") return;
   if (type === "compaction_trigger") found.isSummedUp = true;
+  else if (type === "tool_search_output" && isTranslated) countFound(item["tools"], found);
   else if (isKeptByVendor(type, item)) found.unbounded ||= !isTranslated;
   else if (type === "image_generation_call") countDrawing(String(item["result"]), found);
 }

@@ -12,15 +12,26 @@ export function readTools(tools: unknown, path: string, found: Findings, options
   else for (let at = 0; at < tools.length; at++) readTool(tools[at], `${path}[${at}]`, found, options);
 }
 
+/** The names of tools that a search has found are told twice where that is translated: as what it found, and as tools. */
+export function countFound(tools: unknown, found: Findings): void {
+  found.rewordedTools++;
+  for (const tool of Array.isArray(tools) ? tools : []) {
+    const grouped: unknown = isJsonObject(tool) ? tool["tools"] : undefined;
+    found.rewordedTools += Array.isArray(grouped) ? grouped.length : 1;
+  }
+}
+
 export function readTool(tool: unknown, path: string, found: Findings, options: ReadingOptions): void {
   if (!isJsonObject(tool)) return;
   found.hasTools = true;
   if (options.comparesNames) for (const name in tool) toolNames.check(name);
   countByMembers(tool, path, found);
   const { type, tools: grouped } = tool;
-  // Translated, its tools bear its name; whoever knows namespaces may explain them.
+  // Translated, its tools bear its name, and a search for tools is a function of the caller's, or left out; whoever knows them
+  // may explain them.
   if (type === "namespace" && options.isTranslated)
     found.rewordedTools += Array.isArray(grouped) ? grouped.length : 0;
+  else if (type === "tool_search" && options.isTranslated) found.rewordedTools++;
   else countByType(tool, path, found);
   if (typeof grouped === "object" && grouped !== null) readTools(grouped, `${path}.tools`, found, options);
 }

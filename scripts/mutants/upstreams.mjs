@@ -140,6 +140,13 @@ export const mutants = [
     tests: ["test/upstreams/opening-errors.test.ts"],
   },
   {
+    name: "what a search for tools has found is told to nobody",
+    file: "gateway/src/upstreams/dialects/responses/tool-search.ts",
+    find: ' || item["type"] === "tool_search_output"',
+    replace: "",
+    tests: ["test/models/tool-search.test.ts"],
+  },
+  {
     name: "an error in place of embeddings is an answer",
     file: "gateway/src/upstreams/exchanges/openai-embeddings.ts",
     find: "  hiddenFailure: (json) => hiddenFailureIn(json, hasDelivered),\n",

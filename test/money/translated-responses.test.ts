@@ -52,6 +52,28 @@ describe.each(dialectNames)("%s, who reads what stands in the body and nothing e
     expect(await quoteOf(vendor, added)).toBeLessThanOrEqual(holdFor(added, 1_000 + 150));
   });
 
+  test("holds for a search for tools, and for what it found, what they come to", async () => {
+    const parameters = { type: "object", properties: { query: { type: "string" } } };
+    const search = { type: "tool_search", execution: "client", description: "Finds.", parameters };
+    const alone = { tools: [search] };
+    expect(await quoteOf(vendor, alone)).toBeLessThanOrEqual(holdFor(alone, 1_000 + 150));
+    const inside = ["look_up", "put_down"].map((name) => ({ type: "function", name, parameters }));
+    const namespace = { type: "namespace", name: "mcp__files__", description: "Files.", tools: inside };
+    const byCaller = { execution: "client", call_id: "call_1", status: "completed" };
+    const members = {
+      tools: [search],
+      input: [
+        { role: "user", content: "Hi." },
+        { type: "tool_search_call", ...byCaller, arguments: { query: "files" } },
+        { type: "tool_search_output", ...byCaller, tools: [namespace] },
+      ],
+    };
+    const quoted = await quoteOf(vendor, members);
+    expect(quoted).toBeLessThanOrEqual(holdFor(members, 1_000 + 6 * 150));
+    // Each name is told twice: as what was found, and as a tool.
+    expect(quoted).toBeGreaterThanOrEqual((JSON.stringify(members).length + 5 * 150) * 2.5);
+  });
+
   test("holds nothing for what OpenAI has kept of an earlier answer", async () => {
     const kept = [
       { type: "reasoning", id: "rs_1", summary: [] },

@@ -34,7 +34,7 @@ export interface AskedAgain {
 
 /** A tool as its caller declared it. */
 export interface DeclaredTool {
-  readonly type: "function" | "custom";
+  readonly type: "function" | "custom" | "tool_search";
   readonly name: string;
   readonly namespace: string | undefined;
 }

@@ -6,6 +6,7 @@ import type { ToolCallPart } from "../chat.ts";
 import type { DeclaredTool } from "../dialect.ts";
 import { sealForNextCall, sealThought, type Thought } from "./sealed-thoughts.ts";
 import { readTextArgument } from "./text-tools.ts";
+import { readSearched, searchType } from "./tool-search.ts";
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
@@ -48,6 +49,15 @@ export function writeCall(
   status: ItemStatus,
 ): JsonObject {
   const { name = call.name, namespace } = tool ?? {};
+  if (tool?.type === searchType)
+    return {
+      id,
+      type: "tool_search_call",
+      execution: "client",
+      status,
+      call_id: call.id,
+      arguments: readSearched(call.arguments),
+    };
   const named = { call_id: call.id, name, ...(namespace === undefined ? {} : { namespace }) };
   return tool?.type === "custom"
     ? { id, type: "custom_tool_call", status, ...named, input: readTextArgument(call.arguments) }

@@ -3,6 +3,7 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent } from "../chat.ts";
 import type { DeclaredTool } from "../dialect.ts";
+import { searchType } from "./tool-search.ts";
 import { writeCall, writeMessage, writeSummary, writeText, writeThought, type ItemStatus } from "./items.ts";
 
 /** One event, before it is numbered. */
@@ -133,18 +134,19 @@ export class OpenCall extends OpenItem {
   }
 
   begin(): readonly Step[] {
-    const item = { ...this.write("in_progress"), [this.#isOfText ? "input" : "arguments"]: "" };
+    const item = { ...this.write("in_progress"), ...this.#nothingGiven };
     return [["response.output_item.added", { output_index: this.at, item }]];
   }
 
-  /** A text comes inside of JSON, and can be told only when that is whole. */
+  /** A text comes inside of JSON, and can be told only when that is whole, as can what is searched for. */
   add(text: string): readonly Step[] {
     this.text += text;
-    if (text === "" || this.#isOfText) return [];
+    if (text === "" || this.#isOfText || this.#isSearch) return [];
     return [["response.function_call_arguments.delta", { ...this.where, delta: text }]];
   }
 
   finish(): readonly Step[] {
+    if (this.#isSearch) return [];
     // Clients parse what a tool is given, and some vendors write nothing where there is nothing to give.
     const unsaid = this.text === "" ? this.add("{}") : [];
     const { input, arguments: text, name } = this.write("completed");
@@ -161,7 +163,16 @@ export class OpenCall extends OpenItem {
     return writeCall(this.place.id, { ...this.#call, arguments: this.text }, this.#tool, status);
   }
 
+  get #nothingGiven(): JsonObject {
+    if (this.#isSearch) return { arguments: {} };
+    return this.#isOfText ? { input: "" } : { arguments: "" };
+  }
+
   get #isOfText(): boolean {
     return this.#tool?.type === "custom";
+  }
+
+  get #isSearch(): boolean {
+    return this.#tool?.type === searchType;
   }
 }

@@ -18,7 +18,8 @@ import { ArgumentsRoom } from "../openai/tool-calls.ts";
 import { readContent, readTextContent } from "./read-content.ts";
 import { unseal } from "./sealed-thoughts.ts";
 import { writeTextArgument } from "./text-tools.ts";
-import { joinedName } from "./tool-names.ts";
+import { joinedName, namesIn } from "./tool-names.ts";
+import { foundBy, isRunByCaller, searchType, writeSearched } from "./tool-search.ts";
 
 /** Instructions before the first word are the system prompt; later ones keep their place. */
 export function readConversation({
@@ -59,6 +60,14 @@ class Conversation implements Pick<ChatRequest, "system" | "messages"> {
       case "function_call_output":
       case "custom_tool_call_output":
         return this.hear([readResult(item, field)]);
+      case "tool_search_call":
+        return isRunByCaller(item)
+          ? this.#act(this.#readCall({ ...item, name: searchType }, this.#readSearched(item, field), field))
+          : undefined;
+      case "tool_search_output":
+        return isRunByCaller(item)
+          ? this.hear([foundBy(readCallId(item, field), namesIn(item["tools"]))])
+          : undefined;
       case "image_generation_call":
         return this.#act(readDrawing(item, field));
       // Which tools there are, and what a search on OpenAI's side was for: nothing that was said.
@@ -124,6 +133,10 @@ class Conversation implements Pick<ChatRequest, "system" | "messages"> {
   #readArguments(item: JsonObject, field: string): string {
     const place = `${field}.arguments`;
     return this.#room.take(requireText(item["arguments"], place), place);
+  }
+
+  #readSearched(item: JsonObject, field: string): string {
+    return this.#room.take(writeSearched(item["arguments"]), `${field}.arguments`);
   }
 
   #readCall(item: JsonObject, args: string, field: string): ToolCallPart {

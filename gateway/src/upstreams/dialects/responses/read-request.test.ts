@@ -231,7 +231,7 @@ describe("tools", () => {
   });
 
   test("that only OpenAI runs are refused by their place", () => {
-    for (const type of ["web_search", "local_shell", "tool_search", "mcp"]) {
+    for (const type of ["web_search", "local_shell", "mcp"]) {
       expect(refused({ tools: [{ type: "function", name: "a" }, { type }] })).toBe("tools[1].type");
     }
     const item = { type: "additional_tools", tools: [{ type: "web_search" }] };

@@ -3,7 +3,7 @@
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ChatEvent, ChatUsage } from "../chat.ts";
 import { brokenOff } from "../cut-short.ts";
-import type { WriteContext } from "../dialect.ts";
+import type { DeclaredTool, WriteContext } from "../dialect.ts";
 import { markdownImage } from "../markdown-image.ts";
 import { writeDrawing, writeSignature } from "./items.ts";
 import { OpenCall, OpenMessage, OpenThought, type OpenItem, type Place, type Step } from "./open-items.ts";
@@ -11,6 +11,13 @@ import { incompleteBecause, writeResponse } from "./response.ts";
 import { writeError } from "./write-error.ts";
 
 type EventOf<Kind extends ChatEvent["kind"]> = Extract<ChatEvent, { readonly kind: Kind }>;
+
+/** Of the ids of its items. */
+const callPrefixes: Readonly<Record<DeclaredTool["type"], string>> = {
+  function: "fc",
+  custom: "ctc",
+  tool_search: "tsc",
+};
 
 export class ResponseWriter {
   readonly #context: WriteContext;
@@ -120,7 +127,7 @@ export class ResponseWriter {
   #call(event: EventOf<"tool_call">): readonly Step[] {
     const signed = event.signature === undefined ? [] : this.#sign(event.signature);
     const tool = this.#context.askedAgain?.tools.get(event.name);
-    const place = this.#nextPlace(tool?.type === "custom" ? "ctc" : "fc");
+    const place = this.#nextPlace(callPrefixes[tool?.type ?? "function"]);
     return [...signed, ...this.#openItem(event.index, new OpenCall(place, event, tool))];
   }
 

@@ -17,6 +17,7 @@ import {
 import { readTextTool } from "./text-tools.ts";
 import { readToolChoice } from "./tool-choice.ts";
 import { checkNamesApart, joinedName, listsOfTools } from "./tool-names.ts";
+import { readSearchTool, searchType } from "./tool-search.ts";
 
 export function readToolMembers(body: JsonObject): Pick<ChatRequest, "tools" | "toolChoice"> {
   const lists = listsOfTools(body);
@@ -37,6 +38,8 @@ function readTools(value: unknown, path: string, namespace?: string): readonly T
         return [readFunction(tool, field, namespace)];
       case "custom":
         return [readTextTool(tool, field, namespace)];
+      case searchType:
+        return readSearchTool(tool, field);
       case "namespace":
         if (namespace !== undefined) throw new Inexpressible(field, "stands in another namespace");
         refuseOthers(tool, namespaceMembers, field);
