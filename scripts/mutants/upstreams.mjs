@@ -51,8 +51,15 @@ export const mutants = [
   {
     name: "a call of another vendor's model is told to Mistral under an id that it refuses",
     file: "gateway/src/upstreams/protocols/openai-itself.ts",
-    find: "foreign === foreignToMistral ? withMistralCallIds(own) : own",
+    find: "withTakenCallIds(own, mistralIds)",
     replace: "own",
+    tests: ["gateway/src/upstreams/protocols/openai-itself.test.ts"],
+  },
+  {
+    name: "a call is told to OpenAI under an id that is too long for it",
+    file: "gateway/src/upstreams/protocols/openai.ts",
+    find: '{ messages: withShortIds(body["messages"]) }',
+    replace: "{}",
     tests: ["gateway/src/upstreams/protocols/openai-itself.test.ts"],
   },
   {

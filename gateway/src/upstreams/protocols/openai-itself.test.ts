@@ -137,6 +137,53 @@ test("one that Mistral's own model made keeps its id, and its conversation every
   expect(sentTo(mistral, conversationWith("D681PevKs"))).toBe(conversationWith("D681PevKs"));
 });
 
+test("an id that is too long for OpenAI is a shorter one there, in whatever dialect, and stays what it was elsewhere", () => {
+  const itself = ["https://api.openai.com/v1", "https://desk.openai.azure.com/openai/v1"];
+  const long = `call_1__thought__${"c2lnbmVk".repeat(20)}`;
+  for (const url of itself) {
+    const sent = sentTo(url, conversationWith(long));
+    const [own = ""] = /(?<="tool_call_id":")[^"]*/.exec(sent) ?? [];
+    expect(own).toMatch(/^call_[0-9a-f]{32}$/);
+    expect(sent).toBe(
+      conversationWith(long)
+        .replace(`[{"id":"${long}"`, `[{"id":"${own}"`)
+        .replace(`"tool_call_id":"${long}"`, `"tool_call_id":"${own}"`)
+        .replace(", ", ","),
+    );
+    const taken = conversationWith("x".repeat(40));
+    expect(sentTo(url, taken)).toBe(taken);
+    const agents = JSON.parse(sentTo(url, messagesWith(long), "anthropic")) as Sent;
+    expect(idsIn(agents)).toEqual([own, own]);
+  }
+  for (const url of ["https://api.deepseek.com/v1", "http://127.0.0.1:4000/v1"]) {
+    expect(sentTo(url, conversationWith(long))).toBe(conversationWith(long));
+    expect(idsIn(JSON.parse(sentTo(url, messagesWith(long), "anthropic")) as Sent)).toEqual([long, long]);
+  }
+});
+
+const messagesWith = (id: string): string =>
+  JSON.stringify({
+    max_tokens: 10,
+    messages: [
+      { role: "user", content: "Hi" },
+      { role: "assistant", content: [{ type: "tool_use", id, name: "f", input: {} }] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "19" }] },
+    ],
+  });
+
+interface Sent {
+  readonly messages: readonly {
+    readonly tool_calls?: readonly { id: string }[];
+    readonly tool_call_id?: string;
+  }[];
+}
+
+const idsIn = ({ messages }: Sent): readonly (string | undefined)[] =>
+  messages.flatMap(({ tool_calls: calls = [], tool_call_id: answers }) => [
+    ...calls.map(({ id }) => id),
+    ...(answers === undefined ? [] : [answers]),
+  ]);
+
 const instructed = (role: string, messages: string, limit: string): string =>
   `{"${limit}":1,"${messages}":[{"role":"${role}","content":"\\"developer\\" is who says so.","n":1.0},{"role":"user","content":"developer"}],"metadata":{"role":"developer"}}`;
 

@@ -4,7 +4,9 @@ import { isMistral, isOpenAiItself, refusesUnknownMembers } from "../../operatio
 import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { markStart } from "../dialects/marks.ts";
 import { isThought, textOf } from "../dialects/openai/answer-members.ts";
-import { withMistralCallIds } from "../exchanges/mistral-call-ids.ts";
+import { shortIds } from "../dialects/openai/call-ids.ts";
+import { mistralIds } from "../dialects/openai/told-to-mistral.ts";
+import { withTakenCallIds } from "../exchanges/taken-call-ids.ts";
 import { withSystemRole } from "../exchanges/with-system-role.ts";
 import { withoutMarked, type ForeignRule } from "../exchanges/without-marked.ts";
 
@@ -12,7 +14,8 @@ import { withoutMarked, type ForeignRule } from "../exchanges/without-marked.ts"
 export function ownInput(input: CallInput, upstream: Pick<Upstream, "url">): CallInput {
   const foreign = foreignTo(upstream);
   const own = withoutMarked(withSystemRole(input, "messages", upstream), foreign);
-  return foreign === foreignToMistral ? withMistralCallIds(own) : own;
+  if (foreign === foreignToMistral) return withTakenCallIds(own, mistralIds);
+  return isOpenAiItself(upstream) ? withTakenCallIds(own, shortIds) : own;
 }
 
 /** What is taken out of it. */

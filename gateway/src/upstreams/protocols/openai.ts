@@ -1,7 +1,8 @@
 import type { Dispatch } from "../../operation/forwarder.ts";
 import { isMistral, isOpenAiItself } from "../../operation/vendor-addresses.ts";
-import { isJsonObject, objectOrEmpty, type JsonObject } from "../../platform/json.ts";
+import { isJsonObject, objectOrEmpty, objectsIn, type JsonObject } from "../../platform/json.ts";
 import { asksForUsage, chatExchange } from "../exchanges/chat-exchange.ts";
+import { shortIds, withTakenIds } from "../dialects/openai/call-ids.ts";
 import { openaiDialect } from "../dialects/openai/openai-dialect.ts";
 import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
 import type { NativeChat } from "../exchanges/native-chat.ts";
@@ -29,6 +30,7 @@ const native: NativeChat = {
   },
   completeBody: (body, dispatch) => ({
     ...withLimitWord(body, dispatch),
+    ...(isOpenAiItself(dispatch.upstream) ? { messages: withShortIds(body["messages"]) } : {}),
     // The dialect asks by itself.
     ...(mayBeAsked(dispatch) ? {} : { stream_options: undefined }),
     ...(isMistral(dispatch.upstream) ? { user: undefined, seed: undefined, random_seed: body["seed"] } : {}),
@@ -39,6 +41,9 @@ const native: NativeChat = {
     status === 400 && spentInThought.test(readErrorMessage(json)) ? nothingSaid : undefined,
   usageOf: (json) => json["usage"],
 };
+
+const withShortIds = (messages: unknown): readonly JsonObject[] =>
+  objectsIn(messages).map((message) => withTakenIds(message, shortIds));
 
 /** As OpenAI says it where the limit came before the first word, because the model still thought. */
 const spentInThought =
