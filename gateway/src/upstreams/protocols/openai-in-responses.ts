@@ -2,7 +2,7 @@
 // dialects, whose requests are written anew in any case, have such a model asked in Responses, where it does both.
 
 import { modelOf, type Dispatch } from "../../operation/forwarder.ts";
-import { objectOrEmpty } from "../../platform/json.ts";
+import { objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { spokenDialects } from "../dialects/dialects.ts";
 import { besideToolsOf } from "../dialects/openai/effort.ts";
 import { responsesDialect } from "../dialects/responses/responses-dialect.ts";
@@ -36,8 +36,15 @@ export function isLessInCompletions(dispatch: Dispatch): boolean {
   if (besideTools === undefined) return false;
   const callers = spokenDialects[service.dialect];
   const body = objectOrEmpty(input.body);
-  const request = callers.readRequest(body, { model, stream: streaming });
+  const request = callers.readRequest(withoutConversation(body), { model, stream: streaming });
   // Google's clients leave it to the model how much it thinks, and want to see what.
   const wantsThinking = request.reasoning ? request.reasoning !== "off" : callers.asksForThoughts(body);
   return request.tools.length > 0 && (wantsThinking || besideTools === "refused") && sayable(request);
 }
+
+/** What was said decides nothing of it, is nearly all of what agents send, and is read once more to be written. */
+const withoutConversation = (body: JsonObject): JsonObject => ({
+  ...body,
+  ...(Array.isArray(body["messages"]) && { messages: [] }),
+  ...(Array.isArray(body["contents"]) && { contents: [] }),
+});
