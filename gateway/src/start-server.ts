@@ -1,7 +1,6 @@
 // The other half of the composition root, for whoever serves: it chooses the limiter, the upstreams' client and the listener.
 
 import { lookup } from "node:dns/promises";
-import type { Settings } from "./config/environment.ts";
 import { beginCounters } from "./host/begin-counters.ts";
 import { bodyRoomBytesUsual } from "./host/memory-rooms.ts";
 import { createDocumentFetch } from "./host/fetch-document.ts";
@@ -127,7 +126,7 @@ interface Limits {
 
 /** A Redis that is not there is no reason not to start; one that does not accept us is. */
 async function openLimits(
-  { settings: { limits }, newId }: { readonly settings: Settings; readonly newId: () => string },
+  { settings: { limits }, secrets, newId }: Pick<StartParts, "settings" | "secrets" | "newId">,
   log: Log,
   metrics: Metrics,
 ): Promise<Limits> {
@@ -135,6 +134,15 @@ async function openLimits(
   if (limits.kind === "memory")
     return { limiter: createMemoryLimiter(monotonicMs), seeNodes: () => {}, close: async () => {} };
   log.hide(limits.secrets);
-  const limiter = await openSoftLimiter({ url: limits.url, node: newId(), monotonicMs, log, metrics });
+  // All nodes of an installation have its secret, and those of another, which count by themselves, have another one.
+  const prefix = `tollgate:${secrets.fingerprint.slice(0, 8)}:`;
+  const limiter = await openSoftLimiter({
+    url: limits.url,
+    prefix,
+    node: newId(),
+    monotonicMs,
+    log,
+    metrics,
+  });
   return { limiter, seeNodes: limiter.seeNodes, close: limiter.close };
 }

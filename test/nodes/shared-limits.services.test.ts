@@ -28,6 +28,7 @@ describe("two nodes", () => {
   async function openNode(redis: PrivateRedis, first?: TestGateway): Promise<TestGateway> {
     const limiter = await openSoftLimiter({
       url: redis.url,
+      prefix: "tollgate:",
       node: Bun.randomUUIDv7(),
       monotonicMs: () => performance.now(),
       log: createLog({ level: "silent", nowMs: Date.now, write: () => {} }),
@@ -107,7 +108,7 @@ describe("a gateway with TOLLGATE_LIMITS", () => {
     const redis = await openRedis("a-very-long-password");
     const gateway = await start({ TOLLGATE_LIMITS: redis.url });
     expect((await balance(gateway)).status).toBe(200);
-    expect(await redis.send("KEYS", "tollgate:rate:requests*")).toHaveLength(1);
+    expect(await redis.send("KEYS", "tollgate:*:rate:requests*")).toHaveLength(1);
     expect(await metric(gateway, "tollgate_limits_alone")).toBe(0);
 
     redis.freeze();
@@ -122,7 +123,22 @@ describe("a gateway with TOLLGATE_LIMITS", () => {
 
     gateway.signal("SIGTERM");
     expect(await gateway.exited).toBe(0);
-    expect(await redis.send("ZCARD", "tollgate:nodes")).toBe(0);
+    expect(await redis.send("KEYS", "tollgate:*:nodes")).toEqual([]);
+  });
+
+  test("counts beside another installation as if that were not there", async () => {
+    const redis = await openRedis();
+    const nodesIn = async (): Promise<unknown[]> => {
+      const keys = (await redis.send("KEYS", "tollgate:*:nodes")) as string[];
+      return Promise.all(keys.map((key) => redis.send("ZCARD", key)));
+    };
+    const one = await start({ TOLLGATE_LIMITS: redis.url });
+    const other = await start({ TOLLGATE_LIMITS: redis.url });
+    for (const gateway of [one, other]) expect((await balance(gateway)).status).toBe(200);
+    expect(await nodesIn()).toEqual([1, 1]);
+    other.signal("SIGTERM");
+    expect(await other.exited).toBe(0);
+    expect(await nodesIn()).toEqual([1]);
   });
 
   test("starts without its Redis, and says so", async () => {

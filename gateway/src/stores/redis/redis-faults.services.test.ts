@@ -33,6 +33,7 @@ async function openNode(url: string, answerWithinMs = 300): Promise<Node> {
   const metrics = createMetrics();
   const limiter = await openSoftLimiter({
     url,
+    prefix: "tollgate:",
     node: Bun.randomUUIDv7(),
     monotonicMs: () => performance.now(),
     log: createLog({ level: "info", nowMs: Date.now, write: (line) => void said.push(line) }),

@@ -43,15 +43,15 @@ interface Parts {
   readonly connection: Pick<RedisConnection, "ask">;
   /** `id:number`: the id of this process alone, without spaces, and a number that grows with each of its connections. */
   readonly name: string;
-  /** Several installations can share a server if each has its own beginning of keys. */
-  readonly prefix?: string;
+  /** Of all keys: those of several installations may lie on one server. */
+  readonly prefix: string;
   /** The server's own clock unless a test brings another. */
   readonly nowMs?: () => number;
 }
 
 const scriptHash = createHash("sha1").update(limiterScript).digest("hex");
 
-export function createRedisLimiter({ connection, name, prefix = "tollgate:", nowMs }: Parts): RedisLimiter {
+export function createRedisLimiter({ connection, name, prefix, nowMs }: Parts): RedisLimiter {
   const nodesKey = `${prefix}nodes`;
   const keyOf = (one: Pick<Want, "kind" | "name">): string => `${prefix}${one.kind}:${escaped(one.name)}`;
 

@@ -39,8 +39,9 @@ interface Parts {
   readonly monotonicMs: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Of all keys there, which those of another installation do not have. */
+  readonly prefix: string;
   readonly answerWithinMs?: number;
-  readonly prefix?: string;
   /** The Redis server's own clock unless a test brings another. */
   readonly nowMs?: () => number;
 }
