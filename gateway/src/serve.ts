@@ -2,7 +2,7 @@ import { addressOf, completeAddresses, hostAndPort, isThisMachine } from "./conf
 import { createConfigReader } from "./config/config-reader.ts";
 import type { Config } from "./config/config.ts";
 import type { Settings } from "./config/environment.ts";
-import type { Environment } from "./config/load-config.ts";
+import type { Environment } from "./config/variable.ts";
 import { checkPublic } from "./config/public-sandbox.ts";
 import { sentInTheClear } from "./config/sent-in-the-clear.ts";
 import { createGateway, type Gateway, type GatewayParts } from "./gateway.ts";

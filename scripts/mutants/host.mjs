@@ -1,5 +1,19 @@
 export const mutants = [
   {
+    name: "settings: the line break at the end of a secret's file is part of the secret",
+    file: "gateway/src/config/variable.ts",
+    find: '.replace(/\\r?\\n$/, "")',
+    replace: "",
+    tests: ["test/operator/secrets-in-files.test.ts"],
+  },
+  {
+    name: "settings: a secret beside its file holds, and the file does not",
+    file: "gateway/src/config/variable.ts",
+    find: "if (said !== undefined) throw",
+    replace: "if (said !== undefined) return said; else if (false) throw",
+    tests: ["test/operator/secrets-in-files.test.ts"],
+  },
+  {
     name: "metrics: a counter of what is rare appears when that happens for the first time",
     file: "gateway/src/start-server.ts",
     find: "  beginCounters(metrics);\n",

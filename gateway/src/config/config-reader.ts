@@ -1,7 +1,8 @@
 import { ConfigError } from "../platform/config-error.ts";
 import { isAbsent, type ConfigFile } from "./config-file.ts";
 import type { Config } from "./config.ts";
-import { loadConfig, type Environment } from "./load-config.ts";
+import { loadConfig } from "./load-config.ts";
+import type { Environment } from "./variable.ts";
 
 /**
  * Reads the file at the start and at each reload. The usual file may appear after the start. Once it was there it must be,

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { isLogLevel } from "../platform/log.ts";
 import { addressOf } from "./addresses.ts";
 import type { ConfigFile } from "./config-file.ts";
-import type { Environment } from "./load-config.ts";
 import { unsendable } from "./upstream-request.ts";
+import { readVariable, type Environment } from "./variable.ts";
 
 /** What is set outside the configuration file, because it belongs to the machine and not to the offer. */
 export interface Settings {
@@ -45,6 +45,7 @@ const stopDelayMaxSeconds = 600;
 /** Reads the environment; throws a plain sentence about the first thing in it that cannot be used. */
 export function readSettings(given: Environment, folder: string): Settings {
   const environment = withoutEmpty(given);
+  const readSecret = (name: string): string | undefined => readVariable(environment, name);
   const dataFolder = readDataFolder(environment["TOLLGATE_DATA"], folder);
   const logLevel = environment["TOLLGATE_LOG"] ?? "info";
   if (!isLogLevel(logLevel)) throw new Error("TOLLGATE_LOG must be debug, info, warn, error or silent.");
@@ -56,10 +57,10 @@ export function readSettings(given: Environment, folder: string): Settings {
     mcpUrl: readAddress(environment, "TOLLGATE_MCP_URL"),
     dataFolder,
     configFile: placeOfConfig(environment["TOLLGATE_CONFIG"], folder),
-    store: readStore(environment["TOLLGATE_STORE"], dataFolder),
-    limits: readLimits(environment["TOLLGATE_LIMITS"]),
-    secret: environment["TOLLGATE_SECRET"],
-    operatorToken: readToken(environment["TOLLGATE_OPERATOR_TOKEN"]),
+    store: readStore(readSecret("TOLLGATE_STORE"), dataFolder),
+    limits: readLimits(readSecret("TOLLGATE_LIMITS")),
+    secret: readSecret("TOLLGATE_SECRET"),
+    operatorToken: readToken(readSecret("TOLLGATE_OPERATOR_TOKEN")),
     stopDelayMs: readStopDelay(environment["TOLLGATE_STOP_DELAY_SECONDS"]),
     logLevel,
   };

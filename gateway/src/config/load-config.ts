@@ -5,8 +5,7 @@ import { readConfigFile, type ConfigFile } from "./config-file.ts";
 import { configSchema, type Config } from "./config.ts";
 import { countReadableLines, isYaml } from "./readable-lines.ts";
 import { repeatedNames } from "./repeated-names.ts";
-
-export type Environment = Readonly<Record<string, string | undefined>>;
+import { readVariable, type Environment } from "./variable.ts";
 
 /** Reads the file, or the defaults when there is none. */
 export function loadConfig(file: ConfigFile, environment: Environment): Config {
@@ -88,10 +87,15 @@ function interpolate(
         );
         return "";
       }
-      const found = environment[name];
-      if (found === undefined)
-        problems.push(`${path.join(".")}: the environment variable ${name} is not set`);
-      return found ?? "";
+      try {
+        const found = readVariable(environment, name) ?? environment[name];
+        if (found === undefined)
+          problems.push(`${path.join(".")}: the environment variable ${name} is not set`);
+        return found ?? "";
+      } catch (error) {
+        problems.push(`${path.join(".")}: ${messageOf(error)}`);
+        return "";
+      }
     });
   }
   if (Array.isArray(value))

@@ -1,6 +1,6 @@
 import { isPublicHost } from "../platform/public-host.ts";
 import type { Settings } from "./environment.ts";
-import type { Environment } from "./load-config.ts";
+import type { Environment } from "./variable.ts";
 
 /**
  * What goes unencrypted to a Postgres or a Redis outside of one's own network. Other programs encrypt where a Postgres offers

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";
 import type { Settings } from "../config/environment.ts";
-import type { Environment } from "../config/load-config.ts";
+import type { Environment } from "../config/variable.ts";
 import type { Log } from "../platform/log.ts";
 import { openSandboxProcess, type SandboxProcess } from "./sandbox-process.ts";
 
