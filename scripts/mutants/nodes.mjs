@@ -121,6 +121,14 @@ export const mutants = [
     only: "a call that several nodes end at once ends once",
   },
   {
+    name: "nodes: the report of all accounts counts the beginning of what comes after it",
+    file: `${postgres}/postgres-usage.ts`,
+    find: "start_seconds < behind OFFSET 0",
+    replace: "start_seconds <= behind OFFSET 0",
+    tests: conformance,
+    only: "a window begins and ends exact to the second",
+  },
+  {
     name: "nodes: whoever lost the claim on a task ends it all the same",
     file: commands,
     find: " || task.fence !== ending.task.fence",

@@ -360,6 +360,27 @@ export const mutants = [
     tests: ledgerTests,
   },
   {
+    name: "a call whose clock was set back is missing from the report of all accounts",
+    file: "gateway/src/stores/sqlite/ended-calls.ts",
+    find: "        { from: behindWindow, behind: behindAllIds },\n",
+    replace: "",
+    tests: ledgerTests,
+  },
+  {
+    name: "the report of all accounts is told before the newest calls are posted",
+    file: "gateway/src/stores/sqlite/sqlite-usage.ts",
+    find: "wholeSums: (segments) => books.readLong(() => wholeByDay(segments)),",
+    replace: "wholeSums: async (segments) => wholeByDay(segments),",
+    tests: ledgerTests,
+  },
+  {
+    name: "a call is counted for the upstream that turned it away",
+    file: "gateway/src/stores/usage-rows.ts",
+    find: ".at(-1)?.upstream",
+    replace: ".at(0)?.upstream",
+    tests: ["gateway/src/doors/cli/operator/account/account-usage.test.ts"],
+  },
+  {
     name: "one asker's open questions are all askers'",
     file: "gateway/src/stores/sqlite/sqlite-approvals.ts",
     find: "AND key_id = ?2 AND grant_id IS ?3 AND",

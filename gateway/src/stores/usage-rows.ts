@@ -1,8 +1,8 @@
 // Usage as both databases give it: sums of buckets, and calls that are counted one by one.
 
-import type { CallOutcome } from "../ledger/call-record.ts";
+import type { Attempt, CallOutcome } from "../ledger/call-record.ts";
 import { tokenTotals, type Quantities } from "../prices/quantities.ts";
-import { addSums, noUsage, type UsageSums } from "../usage/usage-report.ts";
+import { addSums, noUsage, type GroupSums, type UsageSums } from "../usage/usage-report.ts";
 import type { bucketFigures } from "./usage-buckets.ts";
 
 export type SumsRow = Readonly<Record<(typeof bucketFigures)[number], bigint>>;
@@ -18,8 +18,11 @@ export const sumsOf = (row: SumsRow): UsageSums => ({
   chargedMicros: row.charged_micros,
 });
 
-/** The sums of keys, of models or of operations, by name. */
+/** The sums of accounts, of keys, of models, of operations or of upstreams, by name. */
 export type UsageGroups = Map<string | undefined, UsageSums>;
+
+export const groupSumsOf = (groups: UsageGroups): GroupSums[] =>
+  [...groups].map(([name, sums]) => ({ name, ...sums }));
 
 export function addUsage(groups: UsageGroups, name: string | undefined, more: UsageSums): void {
   groups.set(name, addSums(groups.get(name) ?? noUsage, more));
@@ -33,11 +36,14 @@ export interface CountedCall {
   readonly used: string;
   readonly value_micros: bigint;
   readonly charged_micros: bigint;
+  readonly attempts: string;
 }
 
 export const groupNames = {
   model: ({ model }: CountedCall) => model ?? undefined,
   operation: ({ operation_id: operationId }: CountedCall) => operationId,
+  // The ledger alone writes them, from this very type. Nobody is asked after an answer that is charged, so the last one gave it.
+  upstream: ({ attempts }: CountedCall) => (JSON.parse(attempts) as Attempt[]).at(-1)?.upstream,
 } as const;
 
 /** What the buckets count a call for. */

@@ -2,6 +2,7 @@ import {
   addSums,
   figuresOf,
   noUsage,
+  type GroupSums,
   type UsageBook,
   type UsageFigures,
   type UsageGrouping,
@@ -9,7 +10,7 @@ import {
   type UsageWindow,
 } from "./usage-report.ts";
 
-/** The usage of an account or a key, taken apart. Its totals are those of the report on the same window. */
+/** Usage, taken apart. Its totals are those of the report on the same window. */
 export interface UsageByGroup {
   readonly totals: UsageFigures;
   /** The dearest first. */
@@ -37,17 +38,17 @@ export async function readUsageByGroupWithin(
   callsMax: number,
 ): Promise<UsageByGroup | undefined> {
   const groups = await book.sumsBy(scope, by, window, callsMax);
-  return (
-    groups && {
-      totals: figuresOf(groups.reduce(addSums, noUsage)),
-      groups: groups
-        .map(({ name, ...sums }) => ({ name, ...figuresOf(sums) }))
-        .toSorted(
-          (a, b) =>
-            b.charged_micros_usd - a.charged_micros_usd ||
-            b.requests - a.requests ||
-            (a.name ?? "").localeCompare(b.name ?? ""),
-        ),
-    }
-  );
+  return groups && usageByGroup(groups);
 }
+
+export const usageByGroup = (groups: readonly GroupSums[]): UsageByGroup => ({
+  totals: figuresOf(groups.reduce(addSums, noUsage)),
+  groups: groups
+    .map(({ name, ...sums }) => ({ name, ...figuresOf(sums) }))
+    .toSorted(
+      (a, b) =>
+        b.charged_micros_usd - a.charged_micros_usd ||
+        b.requests - a.requests ||
+        (a.name ?? "").localeCompare(b.name ?? ""),
+    ),
+});

@@ -12,14 +12,19 @@ import {
 } from "../ledger/conformance/shared-conformance.ts";
 import { tokenTotals } from "../prices/quantities.ts";
 import { createTerms } from "../prices/terms.ts";
+import { placeOfMoment } from "../ledger/call-places.ts";
 import { readUsageByGroup, readUsageByGroupWithin } from "./usage-by-group.ts";
+import { readWholeUsage, readWholeUsageByGroup } from "./whole-usage.ts";
 import {
+  figuresOf,
+  noUsage,
   readUsage,
+  type UsageByDay,
   type UsageFigures,
   type UsageGrouping,
-  type UsageReport,
   type UsageScope,
   type UsageWindow,
+  type WholeUsageGrouping,
 } from "./usage-report.ts";
 
 const daySeconds = 86_400;
@@ -37,6 +42,8 @@ interface Ended {
   readonly caller: Caller;
   readonly what: (typeof sold)[number];
   readonly atMs: number;
+  /** Undefined where none was asked. */
+  readonly upstream: string | undefined;
   readonly figures: UsageFigures;
 }
 
@@ -85,6 +92,41 @@ export function usageConformance(openStore: OpenStore): void {
           }
         }),
         { numRuns: propertyRuns(40) },
+      );
+    }));
+
+  test("the report of all accounts together is the sum of their reports, by day, by account, by model, by operation and by upstream", () =>
+    withBooks(openStore, async (books) => {
+      const accountIds = new Set<string>();
+      const everyCall: Ended[] = [];
+      await fc.assert(
+        fc.asyncProperty(histories, windows, async (history, window) => {
+          const one = await books.openCaller({ multiplierPpm: 1_450_000n });
+          const callers = [one, await books.openKey(one), await books.openCaller()];
+          for (const { accountId } of callers) accountIds.add(accountId);
+          await books.store().ledger.recordPrices(sold);
+          everyCall.push(...(await live(books, history, callers)));
+
+          const { usage } = books.store();
+          const whole = await readWholeUsage(usage, window);
+          expectReport(whole, everyCall, window);
+          for (const [by, nameOf] of wholeGroupings) {
+            const grouped = await readWholeUsageByGroup(usage, by, window);
+            expect(grouped.totals).toEqual(whole.totals);
+            expect(new Map(grouped.groups.map(({ name, ...figures }) => [name, figures]))).toEqual(
+              groupsOf(everyCall, nameOf, window),
+            );
+            const charges = grouped.groups.map((group) => group.charged_micros_usd);
+            expect(charges).toEqual(charges.toSorted((a, b) => b - a));
+          }
+          const { groups } = await readWholeUsageByGroup(usage, "account", window);
+          for (const accountId of accountIds) {
+            const { totals } = await readUsage(usage, { accountId, keyId: undefined }, window);
+            const { name: _, ...figures } = groups.find(({ name }) => name === accountId) ?? noFigures;
+            expect(figures).toEqual(totals);
+          }
+        }),
+        { numRuns: propertyRuns(25) },
       );
     }));
 
@@ -184,8 +226,14 @@ const moment = fc
   )
   .map(([base, offMs]) => (midnight + base) * 1_000 + offMs);
 
+const dayMs = daySeconds * 1_000;
+
 const histories = fc.array(
   fc.record({
+    // What the id says of when the call was made: a moment before its end, a day before it, by a clock that was set back
+    // meanwhile a day later, or nothing.
+    madeBeforeMs: fc.constantFrom(10, 10, dayMs, -dayMs, undefined),
+    upstream: fc.constantFrom("first", "second"),
     who: fc.nat({ max: 2 }),
     what: fc.constantFrom(...sold),
     atMs: moment,
@@ -206,21 +254,24 @@ async function live(
   callers: readonly Caller[],
 ): Promise<Ended[]> {
   const ended: Ended[] = [];
-  for (const { who, what, atMs, ending, used: usedNow } of history) {
+  for (const { who, what, atMs, madeBeforeMs, ending, upstream, used: usedNow } of history) {
     const caller = callers[who];
     if (!caller) continue;
     const { model, ...wanted } = what;
     const hold = { ...wanted, ...(model === undefined ? {} : { model }), amountMicros: 5_000n };
-    const callId = await books.held(caller, { ...hold, atMs: atMs - 10 });
+    const place = madeBeforeMs === undefined ? "" : `${placeOfMoment(atMs - madeBeforeMs)}-`;
+    const callId = `${place}${books.newId("call")}`;
+    await books.held(caller, { ...hold, callId, atMs: atMs - 10 });
     if (ending === "hold") continue;
     const settles = ending === "settle";
-    const end = settles ? books.settle(callId, usedNow, { atMs }) : books.release(callId, { atMs });
+    const end = settles ? books.settle(callId, usedNow, { atMs, upstream }) : books.release(callId, { atMs });
     const { chargedMicros, valueMicros } = await end;
     const tokens = tokenTotals(settles ? usedNow : {});
     ended.push({
       caller,
       what,
       atMs,
+      upstream: settles ? upstream : undefined,
       figures: {
         requests: 1,
         failed_requests: settles ? 0 : 1,
@@ -247,6 +298,8 @@ const figureNames = [
   "charged_micros_usd",
 ] as const;
 
+const noFigures = { name: undefined, ...figuresOf(noUsage) };
+
 const report = (books: TestBooks, caller: Caller, scope: "key" | "account", window: UsageWindow) =>
   readUsage(books.store().usage, scope === "key" ? ownOf(caller) : wholeOf(caller), window);
 
@@ -263,8 +316,17 @@ const groupings: readonly (readonly [UsageGrouping, (call: Ended) => string | un
   ["key", ({ caller }) => caller.keyId],
   ["model", ({ what }) => what.model],
   ["operation", ({ what }) => what.operationId],
+  ["upstream", ({ upstream }) => upstream],
 ];
 
+const wholeGroupings: readonly (readonly [WholeUsageGrouping, (call: Ended) => string | undefined])[] = [
+  ["account", ({ caller }) => caller.accountId],
+  ["model", ({ what }) => what.model],
+  ["operation", ({ what }) => what.operationId],
+  ["upstream", ({ upstream }) => upstream],
+];
+
+/** Those of the caller's account, and of all, where there is no other. */
 async function expectGroupsToSumTo(
   totals: UsageFigures,
   books: TestBooks,
@@ -274,6 +336,9 @@ async function expectGroupsToSumTo(
   const { usage } = books.store();
   for (const [by] of groupings)
     expect((await readUsageByGroup(usage, wholeOf(caller), by, window)).totals).toEqual(totals);
+  expect((await readWholeUsage(usage, window)).totals).toEqual(totals);
+  for (const [by] of wholeGroupings)
+    expect((await readWholeUsageByGroup(usage, by, window)).totals).toEqual(totals);
 }
 
 const wholeOf = ({ accountId }: Caller): UsageScope => ({ accountId, keyId: undefined });
@@ -291,7 +356,7 @@ function groupsOf(
   return new Map(sums.filter(([, { requests }]) => requests > 0));
 }
 
-function expectReport(found: UsageReport | undefined, calls: readonly Ended[], window: UsageWindow): void {
+function expectReport(found: UsageByDay | undefined, calls: readonly Ended[], window: UsageWindow): void {
   expect(found?.totals).toEqual(sumOf(calls, window.startSeconds, window.endSeconds));
   let at = window.startSeconds;
   for (const bucket of found?.buckets ?? []) {

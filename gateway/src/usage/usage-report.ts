@@ -43,10 +43,15 @@ export interface DaySums extends UsageSums {
   readonly daySeconds: number;
 }
 
-export type UsageGrouping = "key" | "model" | "operation";
+export type UsageGrouping = "key" | "model" | "operation" | "upstream";
+/** Keys are told apart within their account. */
+export type WholeUsageGrouping = "account" | Exclude<UsageGrouping, "key">;
 
-interface GroupSums extends UsageSums {
-  /** The name of the key, the model or the operation; undefined for calls without a model. */
+export interface GroupSums extends UsageSums {
+  /**
+   * The name of the account, the key, the model, the operation, or the upstream that was asked last; undefined for calls
+   * without a model, and for those of which it is not known that an upstream was asked.
+   */
   readonly name: string | undefined;
 }
 
@@ -58,8 +63,8 @@ export interface UsageBook {
   /** The sums of all segments, read at one moment, one row for each UTC day that has any. */
   readonly sums: (scope: UsageScope, segments: readonly UsageSegment[]) => Promise<readonly DaySums[]>;
   /**
-   * One row for each group that has any. Models and operations are read call by call: undefined when more than `callsMax`
-   * calls of the account would have to be looked at for them.
+   * One row for each group that has any. Models, operations and upstreams are read call by call: undefined when more than
+   * `callsMax` calls of the account would have to be looked at for them.
    */
   readonly sumsBy: (
     scope: UsageScope,
@@ -67,6 +72,12 @@ export interface UsageBook {
     window: UsageWindow,
     callsMax: number,
   ) => Promise<readonly GroupSums[] | undefined>;
+  /**
+   * The same for all accounts together, however long that takes, and for the operator alone. They are members of their own, so
+   * that nobody who forgets to say whose usage is wanted is told everybody's.
+   */
+  readonly wholeSums: (segments: readonly UsageSegment[]) => Promise<readonly DaySums[]>;
+  readonly wholeSumsBy: (by: WholeUsageGrouping, window: UsageWindow) => Promise<readonly GroupSums[]>;
 }
 
 export async function readUsage(
@@ -115,22 +126,35 @@ export interface UsageFigures {
   readonly charged_micros_usd: number;
 }
 
-export interface UsageReport {
+export interface UsageByDay {
+  readonly totals: UsageFigures;
+  readonly buckets: readonly (UsageFigures & { readonly start_time: number; readonly end_time: number })[];
+}
+
+export interface UsageReport extends UsageByDay {
   readonly scope: "key" | "account";
   readonly currency: "USD";
   readonly start_time: number;
   readonly end_time: number;
   readonly bucket_width: "1d";
-  readonly totals: UsageFigures;
-  readonly buckets: readonly (UsageFigures & { readonly start_time: number; readonly end_time: number })[];
 }
 
-function reportOf(scope: UsageScope, window: UsageWindow, rows: readonly DaySums[]): UsageReport {
+const reportOf = (scope: UsageScope, window: UsageWindow, rows: readonly DaySums[]): UsageReport => ({
+  scope: scope.keyId === undefined ? "account" : "key",
+  currency: "USD",
+  start_time: window.startSeconds,
+  end_time: window.endSeconds,
+  bucket_width: "1d",
+  ...usageByDay(window, rows),
+});
+
+/** Every day of the window, also those that have no usage. */
+export function usageByDay(window: UsageWindow, rows: readonly DaySums[]): UsageByDay {
   const byDay = new Map<number, UsageSums>();
   for (const row of rows) byDay.set(row.daySeconds, addSums(byDay.get(row.daySeconds) ?? noUsage, row));
 
   let totals = noUsage;
-  const buckets: UsageReport["buckets"][number][] = [];
+  const buckets: UsageByDay["buckets"][number][] = [];
   for (let day = dayStartSeconds(window.startSeconds); day < window.endSeconds; day += secondsPerDay) {
     const startSeconds = Math.max(day, window.startSeconds);
     // No part of a day is in a window that ends where it starts.
@@ -143,15 +167,7 @@ function reportOf(scope: UsageScope, window: UsageWindow, rows: readonly DaySums
       ...figuresOf(sums),
     });
   }
-  return {
-    scope: scope.keyId === undefined ? "account" : "key",
-    currency: "USD",
-    start_time: window.startSeconds,
-    end_time: window.endSeconds,
-    bucket_width: "1d",
-    totals: figuresOf(totals),
-    buckets,
-  };
+  return { totals: figuresOf(totals), buckets };
 }
 
 export const noUsage: UsageSums = {

@@ -51,7 +51,9 @@ function takeOperand(command: Command, operands: readonly string[]): string {
     if (operands.length > 0) throw new WrongUsage(`Unexpected word "${first}".`);
     return "";
   }
-  if (first === "") throw new WrongUsage(`${command.operand} is missing.`);
+  const isOptional = command.operand.startsWith("[");
+  if (isOptional && operands.length === 0) return "";
+  if (first === "") throw new WrongUsage(`${command.operand.replaceAll(/[[\]]/g, "")} is missing.`);
   if (rest.length > 0) throw new WrongUsage(`Unexpected word "${rest[0]}".`);
   return first;
 }

@@ -60,7 +60,8 @@ test("payments by other processes and calls of a running server add up to the mi
     inItsOwnProcess("topup", "--account", accountId, "--usd", "2"),
   );
   const adjust = ["adjust", "--account", accountId, "--usd", "-0.5", "--reason", "test"];
-  const commands = [...payments, inItsOwnProcess(...adjust), inItsOwnProcess("audit")];
+  const reports = ["account", "upstream"].map((by) => inItsOwnProcess("account", "usage", "--by", by));
+  const commands = [...payments, inItsOwnProcess(...adjust), inItsOwnProcess("audit"), ...reports];
   const ended = await Promise.all(commands);
   running = false;
   await serving;
@@ -74,6 +75,11 @@ test("payments by other processes and calls of a running server add up to the mi
     tier: "starter",
   });
   expect(await terminal.json("audit")).toMatchObject({ balanced: true, calls });
+  for (const by of ["day", "account", "upstream"])
+    expect((await terminal.json("account", "usage", "--by", by))["totals"]).toMatchObject({
+      requests: calls,
+      charged_micros_usd: calls,
+    });
 }, 20_000);
 
 const terms = createTerms("test.call", undefined, { call: 1_000_000n });

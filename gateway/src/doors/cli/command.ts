@@ -35,7 +35,7 @@ export type GivenFlags<Declared extends Flags> = {
 };
 
 export interface Given<Declared extends Flags> {
-  /** The one word that is not a flag, where the command takes one; otherwise empty. */
+  /** The one word that is not a flag, where the command takes one and it was given; otherwise empty. */
   readonly operand: string;
   readonly flags: GivenFlags<Declared>;
   /** Whether a program reads the answer; only who says something before the end has to know. */
@@ -44,6 +44,7 @@ export interface Given<Declared extends Flags> {
 
 export interface Command<Declared extends Flags = Flags> {
   readonly words: readonly string[];
+  /** What the one word that is not a flag stands for; in brackets, as `[ID]`, where it may be absent. */
   readonly operand?: string;
   readonly summary: string;
   readonly flags: Declared;

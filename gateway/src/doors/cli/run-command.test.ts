@@ -93,6 +93,8 @@ describe("wrong usage", () => {
     ],
     [["account", "show"], "ID is missing."],
     [["account", "show", "a", "b"], 'Unexpected word "b".'],
+    [["account", "usage", "a", "b"], 'Unexpected word "b".'],
+    [["account", "usage", ""], "ACCOUNT_ID is missing."],
     [
       ["account", "update", "a"],
       "Nothing to change: give --name, --tier, --plan-multiplier, --rpm, --tpm, --concurrency, " +
@@ -165,7 +167,7 @@ describe("help", () => {
       "tollgate account show ID",
       "tollgate account update ID [--name N] [--tier T] [--plan-multiplier M] [--rpm N] [--tpm N] [--concurrency N] [--no-granted-limits] [--suspend] [--resume]",
       "tollgate account ledger ACCOUNT_ID [--limit N] [--before ID|TIME]",
-      "tollgate account usage ACCOUNT_ID [--from DATE] [--to DATE] [--by day|key|model|operation]",
+      "tollgate account usage [ACCOUNT_ID] [--from DATE] [--to DATE] [--by day|account|key|model|operation|upstream]",
       "tollgate topup --account ID --usd X [--reference R]",
       "tollgate adjust --account ID --usd ±X --reason R",
       "tollgate key issue --account ID [--name N] [--scope key|account] [--budget-usd X] [--budget-window day|month|total] [--models NAMES] [--operations NAMES] [--expires DATE]",

@@ -1,6 +1,7 @@
 // Calls in the books of a test, made without a gateway: held, sent and settled in one go.
 
 import type { Store } from "../../store/store.ts";
+import type { Attempt } from "../../ledger/call-record.ts";
 import { unbound } from "../../ledger/test-unbound.ts";
 import type { Quantities } from "../../prices/quantities.ts";
 import { createTerms } from "../../prices/terms.ts";
@@ -14,6 +15,8 @@ interface TestCall {
   readonly model?: string;
   readonly used?: Quantities;
   readonly fails?: boolean;
+  /** The upstreams that were asked, one after another; the last of them answered. */
+  readonly asked?: readonly string[];
 }
 
 export interface Bookkeeper {
@@ -23,7 +26,17 @@ export interface Bookkeeper {
 
 export function createBookkeeper(openStore: () => Promise<Store>, nowMs: () => number): Bookkeeper {
   return {
-    call: async ({ callId, accountId, keyId, micros, operationId = "test.call", model, used, fails }) => {
+    call: async ({
+      callId,
+      accountId,
+      keyId,
+      micros,
+      operationId = "test.call",
+      model,
+      used,
+      fails,
+      asked = [],
+    }) => {
       const terms = createTerms(operationId, model, { call: 1_000_000n });
       const store = await openStore();
       try {
@@ -41,7 +54,14 @@ export function createBookkeeper(openStore: () => Promise<Store>, nowMs: () => n
           createdAtMs: nowMs(),
           ...unbound,
         });
-        const end = { callId, httpStatus: fails ? 500 : 200, attempts: [], settledAtMs: nowMs() };
+        const attempts = asked.map((upstream, at): Attempt => ({
+          upstream,
+          outcome: at + 1 === asked.length ? "answered" : "rate_limited",
+          status: at + 1 === asked.length ? 200 : 429,
+          started_at_ms: nowMs(),
+          ended_at_ms: nowMs(),
+        }));
+        const end = { callId, httpStatus: fails ? 500 : 200, attempts, settledAtMs: nowMs() };
         if (fails) await store.ledger.release({ ...end, outcome: "failed" });
         else
           await store.ledger.settle({

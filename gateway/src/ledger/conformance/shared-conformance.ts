@@ -88,7 +88,7 @@ export const holdRequest = (caller: Caller, callId: string, wanted: HoldOptions)
 export const settlementOf = (
   callId: string,
   used: Quantities,
-  ended: { readonly atMs?: number; readonly terms?: Terms } = {},
+  ended: { readonly atMs?: number; readonly terms?: Terms; readonly upstream?: string } = {},
 ): Settlement => ({
   callId,
   outcome: "succeeded",
@@ -96,7 +96,15 @@ export const settlementOf = (
   usageSource: "provider",
   valuePico: valuePico(used, ended.terms ?? terms),
   httpStatus: 200,
-  attempts: [{ upstream: "vendor", outcome: "answered", status: 200, started_at_ms: 1, ended_at_ms: 2 }],
+  attempts: [
+    {
+      upstream: ended.upstream ?? "vendor",
+      outcome: "answered",
+      status: 200,
+      started_at_ms: 1,
+      ended_at_ms: 2,
+    },
+  ],
   settledAtMs: ended.atMs ?? middayMs + 1_000,
 });
 
@@ -125,7 +133,11 @@ export interface TestBooks {
   readonly wouldHold: (caller: Caller, wanted?: HoldOptions) => Promise<HoldResult>;
   /** A hold that must succeed; its call's id. */
   readonly held: (caller: Caller, wanted?: HoldOptions) => Promise<string>;
-  readonly settle: (callId: string, used: Quantities, ended?: { atMs?: number }) => Promise<Resolved>;
+  readonly settle: (
+    callId: string,
+    used: Quantities,
+    ended?: { atMs?: number; upstream?: string },
+  ) => Promise<Resolved>;
   readonly release: (
     callId: string,
     ended?: { atMs?: number; outcome?: Release["outcome"] },

@@ -10,6 +10,7 @@ import { bucketFigures } from "../usage-buckets.ts";
 import {
   addUsage,
   groupNames,
+  groupSumsOf,
   sumsOf,
   usageOf,
   type CountedCall,
@@ -37,8 +38,24 @@ export function createPostgresUsage(db: Database): UsageBook {
           : await db.readMoment((query) => byCalls(query, scope, groupNames[by], window, callsMax), {
               isLong: true,
             });
-      return groups && [...groups].map(([name, sums]) => ({ name, ...sums }));
+      return groups && groupSumsOf(groups);
     },
+    wholeSums: async (segments) => {
+      const rows = await db.readMoment(
+        (query) =>
+          wholeSumsBy<{ day: bigint }>(query, "start_seconds - start_seconds % 86400 AS day", segments),
+        { isLong: true },
+      );
+      return rows.map((row) => ({ daySeconds: Number(row.day), ...sumsOf(row) }));
+    },
+    wholeSumsBy: async (by, window) =>
+      groupSumsOf(
+        await db.readMoment(
+          (query) =>
+            by === "account" ? wholeByAccount(query, window) : wholeByCalls(query, groupNames[by], window),
+          { isLong: true },
+        ),
+      ),
   };
 }
 
@@ -63,6 +80,25 @@ async function byCalls(
   if (count > callsMax) return undefined;
   for await (const call of endedIn(query, accountId, window)) {
     if (keyId === undefined || call.key_id === keyId) addUsage(groups, nameOf(call), usageOf(call));
+  }
+  return groups;
+}
+
+async function wholeByAccount(query: Query, window: UsageWindow): Promise<UsageGroups> {
+  const rows = await wholeSumsBy<{ account_id: string }>(query, "account_id", segmentsOf(window));
+  return new Map(rows.map((row) => [row.account_id, sumsOf(row)]));
+}
+
+/** Calls are found by their account and their end, so one account after another, of those that have any. */
+async function wholeByCalls(
+  query: Query,
+  nameOf: (call: CountedCall) => string | undefined,
+  window: UsageWindow,
+): Promise<UsageGroups> {
+  const groups: UsageGroups = new Map();
+  for (const accountId of (await wholeByAccount(query, window)).keys()) {
+    if (accountId === undefined) continue;
+    for await (const call of endedIn(query, accountId, window)) addUsage(groups, nameOf(call), usageOf(call));
   }
   return groups;
 }
@@ -92,7 +128,8 @@ async function* endedIn(
 }
 
 const ended = `
-  SELECT id, key_id, operation_id, model, outcome, used, value_micros, charged_micros, settled_at_ms FROM call
+  SELECT id, key_id, operation_id, model, outcome, used, value_micros, charged_micros, attempts, settled_at_ms
+  FROM call
   WHERE account_id = $1 AND (settled_at_ms, id) > ($2, $3) AND settled_at_ms < $4
   ORDER BY settled_at_ms, id LIMIT $5`;
 
@@ -119,12 +156,40 @@ function momentsOf({ width, fromSeconds, toSeconds }: UsageSegment): { width: nu
   }));
 }
 
+const sums = bucketFigures.map((figure) => `sum(${figure})::bigint AS ${figure}`).join(", ");
+
 // The offset keeps Postgres from turning this around into a walk over all buckets of the account.
 const summed = (group: string, filter: string): string => `
-  SELECT ${group}, ${bucketFigures.map((figure) => `sum(${figure})::bigint AS ${figure}`).join(", ")}
+  SELECT ${group}, ${sums}
   FROM json_to_recordset($1::text::json) AS moment (width bigint, start bigint)
   CROSS JOIN LATERAL (
     SELECT * FROM usage_bucket
     WHERE account_id = $2 AND width_seconds = width AND start_seconds = start AND ${filter} OFFSET 0
+  ) AS bucket
+  GROUP BY 1`;
+
+/** The same of all accounts. An account's buckets of a segment stand together, so there is one look for each of the two. */
+const wholeSumsBy = <Group>(
+  query: Query,
+  group: string,
+  segments: readonly UsageSegment[],
+): Promise<readonly (SumsRow & Group)[]> =>
+  query(wholeSummed(group), [
+    JSON.stringify(
+      segments.map(({ width, fromSeconds, toSeconds }) => ({
+        width: widthsSeconds[width],
+        first: fromSeconds,
+        behind: toSeconds,
+      })),
+    ),
+  ]);
+
+// The offset keeps Postgres from reading the buckets of all times for the sake of those of one segment.
+const wholeSummed = (group: string): string => `
+  SELECT ${group}, ${sums}
+  FROM json_to_recordset($1::text::json) AS segment (width bigint, first bigint, behind bigint)
+  CROSS JOIN account CROSS JOIN LATERAL (
+    SELECT * FROM usage_bucket
+    WHERE account_id = account.id AND width_seconds = width AND start_seconds >= first AND start_seconds < behind OFFSET 0
   ) AS bucket
   GROUP BY 1`;

@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import { placeOfMoment } from "../../ledger/call-places.ts";
 import { secondsPerDay } from "../../platform/utc-day.ts";
 import { segmentsOf, type UsageScope, type UsageWindow } from "../../usage/usage-report.ts";
 import { behindAllIds } from "../call-pages.ts";
@@ -15,6 +16,8 @@ export interface EndedCalls {
   readonly newestFirst: (accountId: string) => Iterable<EndedCall>;
   /** How many of the account or of one key have ended in a window. */
   readonly countIn: (scope: UsageScope, window: UsageWindow) => number;
+  /** Those of all accounts that have ended in a window, looked for along the calls themselves. */
+  readonly wholeIn: (window: UsageWindow) => Iterable<EndedCall>;
   /** How many have ended in this second or later. */
   readonly countSince: (accountId: string, startSeconds: number) => number;
 }
@@ -53,6 +56,31 @@ export function createEndedCalls(db: Database): EndedCalls {
       }
     },
     countIn,
+    wholeIn: function* (window) {
+      let left = segmentsOf(window)
+        .flatMap((segment) => usage.wholeByStart(segment))
+        .reduce((sum, { requests }) => sum + Number(requests), 0);
+      const [startMs, endMs] = [window.startSeconds * 1_000, window.endSeconds * 1_000];
+      // A call is made before it ends; those that a clock which was set back says otherwise of are looked for last.
+      const behindWindow = placeOfMoment(endMs);
+      const stretches = [
+        { from: "", behind: behindWindow },
+        { from: behindWindow, behind: behindAllIds },
+      ];
+      for (const { from, behind } of stretches) {
+        let before = behind;
+        while (left > 0) {
+          // Who asked for more than are left would walk to the oldest call in search of them.
+          const most = Math.min(left, readAtOnce);
+          const found = sql.wholeIn.all(from, before, startMs, endMs, most);
+          yield* found;
+          left -= found.length;
+          const last = found.at(-1);
+          if (!last || found.length < most) break;
+          before = last.id;
+        }
+      }
+    },
     countSince: (accountId, startSeconds) => {
       const newestDay = sql.newestDay.get()?.start_seconds ?? null;
       if (newestDay === null) return 0;
@@ -62,7 +90,7 @@ export function createEndedCalls(db: Database): EndedCalls {
   };
 }
 
-const columns = `call.id, call.key_id, call.operation_id, call.model, outcome, used, value_micros, charged_micros,
+const columns = `call.id, call.key_id, call.operation_id, call.model, outcome, used, value_micros, charged_micros, attempts,
                  settled_at_ms`;
 
 function prepare(db: Database) {
@@ -76,6 +104,10 @@ function prepare(db: Database) {
     waiting: db.query<EndedCall, [string]>(
       `SELECT ${columns} FROM unlisted CROSS JOIN json_each(unlisted.lists, '$."' || ?1 || '"') AS waiting
        CROSS JOIN call ON call.id = waiting.value ORDER BY call.id DESC`,
+    ),
+    wholeIn: db.query<EndedCall, [string, string, number, number, number]>(
+      `SELECT ${columns} FROM call
+       WHERE id >= ?1 AND id < ?2 AND settled_at_ms >= ?3 AND settled_at_ms < ?4 ORDER BY id DESC LIMIT ?5`,
     ),
     newestDay: db.query<{ start_seconds: bigint | null }, []>(
       `SELECT max(start_seconds) AS start_seconds FROM usage_bucket WHERE width_seconds = ${secondsPerDay}`,

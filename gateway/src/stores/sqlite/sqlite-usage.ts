@@ -7,7 +7,8 @@ import {
   type UsageSegment,
   type UsageWindow,
 } from "../../usage/usage-report.ts";
-import { addUsage, groupNames, sumsOf, usageOf, type UsageGroups } from "../usage-rows.ts";
+import { dayStartSeconds } from "../../platform/utc-day.ts";
+import { addUsage, groupNames, groupSumsOf, sumsOf, usageOf, type UsageGroups } from "../usage-rows.ts";
 import type { PostedBooks } from "./journal/posted-books.ts";
 import { createEndedCalls, type EndedCall } from "./ended-calls.ts";
 import { prepareUsage } from "./usage-statements.ts";
@@ -52,13 +53,43 @@ export function createSqliteUsage(db: Database, books: PostedBooks): UsageBook {
     return groups;
   };
 
+  const wholeByDay = (segments: readonly UsageSegment[]): DaySums[] =>
+    segments.flatMap((segment) =>
+      sql
+        .wholeByStart(segment)
+        .map((row) => ({ daySeconds: dayStartSeconds(Number(row.start)), ...sumsOf(row) })),
+    );
+
+  const wholeByAccount = (window: UsageWindow): UsageGroups => {
+    const groups: UsageGroups = new Map();
+    for (const segment of segmentsOf(window))
+      for (const row of sql.wholeByAccount(segment)) addUsage(groups, row.account_id, sumsOf(row));
+    return groups;
+  };
+
+  const wholeByCalls = (
+    nameOf: (call: EndedCall) => string | undefined,
+    window: UsageWindow,
+  ): UsageGroups => {
+    const groups: UsageGroups = new Map();
+    for (const call of ended.wholeIn(window)) addUsage(groups, nameOf(call), usageOf(call));
+    return groups;
+  };
+
   return {
     sums: (scope, segments) => books.read(() => readAll(scope, segments)),
     sumsBy: async (scope, by, window, callsMax) => {
       const groups = await books.readLong(() =>
         by === "key" ? byKey(scope, window) : byCalls(scope, groupNames[by], window, callsMax),
       );
-      return groups && [...groups].map(([name, sums]) => ({ name, ...sums }));
+      return groups && groupSumsOf(groups);
     },
+    wholeSums: (segments) => books.readLong(() => wholeByDay(segments)),
+    wholeSumsBy: async (by, window) =>
+      groupSumsOf(
+        await books.readLong(() =>
+          by === "account" ? wholeByAccount(window) : wholeByCalls(groupNames[by], window),
+        ),
+      ),
   };
 }
