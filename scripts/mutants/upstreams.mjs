@@ -443,10 +443,24 @@ export const mutants = [
   },
   {
     name: "a name of megabytes is said again with every call of an answer",
-    file: "gateway/src/upstreams/exchanges/tool-names.ts",
+    file: "gateway/src/upstreams/dialects/tool-name-length.ts",
     find: "name.length <= nameCharactersMax",
     replace: "true",
     tests: ["test/models/tool-names.test.ts"],
+  },
+  {
+    name: "a namespace of megabytes is said again with each of its tools",
+    file: "gateway/src/upstreams/dialects/responses/tools.ts",
+    find: "checkToolName(requireText(name, field), field)",
+    replace: "requireText(name, field)",
+    tests: ["test/models/tool-search.test.ts"],
+  },
+  {
+    name: "what a search has found is told under names that the vendor does not know",
+    file: "gateway/src/upstreams/exchanges/tool-names.ts",
+    find: "sayFound(found.map(taken))",
+    replace: "sayFound(found)",
+    tests: ["test/models/tool-search.test.ts"],
   },
   {
     name: "instructions of a developer are refused by vendors who know the system alone",

@@ -126,6 +126,53 @@ describe.each(vendorNames.flatMap((vendor) => [false, true].map((stream) => [ven
       expect(await gateway.receipt(account, response)).toMatchObject({ outcome: "succeeded" });
     });
 
+    const asked = {
+      type: "tool_search_call",
+      execution: "client",
+      call_id: "call_1",
+      arguments: { query: "a" },
+    };
+    const foundNamed = (name: string, tools: readonly Item[] = found.tools): readonly Item[] => [
+      question,
+      asked,
+      {
+        type: "tool_search_output",
+        execution: "client",
+        call_id: "call_1",
+        tools: [{ type: "namespace", name, tools }],
+      },
+    ];
+
+    test("is told of what was found under names that it takes", async () => {
+      called = { name: "shell", arguments: "{}" };
+      await outputOf(await ask(foundNamed(`mcp__${"team.calendar_".repeat(14)}`)));
+      const told = sentTo(doubles[vendor]);
+      const [name = ""] = /mcp__team[^"]*(?=")/.exec(JSON.stringify(told["tools"])) ?? [];
+      expect(name).toMatch(/^mcp__team_calendar_\w{45}$/);
+      expect(JSON.stringify(told)).toContain(`These tools can be called now: ${name}"`);
+    });
+
+    test("is not asked where a namespace bears a name of any length, which each of its tools would bear", async () => {
+      const tools = Array.from({ length: 2_000 }, (_, at) => ({ ...shell, name: `f${at}` }));
+      const name = "n".repeat(257);
+      const choice = { type: "allowed_tools", mode: "auto", tools: [{ type: "function", name: "shell" }] };
+      const before = doubles[vendor].asked.length;
+      for (const body of [
+        { input: foundNamed(name, tools), tools: [shell, search] },
+        { input: [question], tools: [shell, { type: "namespace", name, tools }] },
+      ]) {
+        const refused = await gateway.post(account, "/v1/responses", {
+          model: models[vendor],
+          ...body,
+          tool_choice: choice,
+        });
+        expect(refused.status).toBe(400);
+        const { error } = (await refused.json()) as OpenAiError;
+        expect(error.message).toContain("may have at most 256 characters");
+      }
+      expect(doubles[vendor].asked).toHaveLength(before);
+    });
+
     test("is told at once of what OpenAI itself would have looked through", async () => {
       called = { name: "shell", arguments: "{}" };
       const kept = {

@@ -95,6 +95,8 @@ export interface ToolResultPart {
   /** The tool's name, where the dialect says it; otherwise found by the call's id. */
   readonly name: string | undefined;
   readonly content: readonly (TextPart | ImagePart | FilePart)[];
+  /** In place of content: the names of tools that a search has found, which are said once it is known what they are called. */
+  readonly found?: readonly string[];
   readonly isError: boolean;
 }
 

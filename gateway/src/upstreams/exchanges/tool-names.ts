@@ -4,13 +4,14 @@
 
 import { objectOrEmpty } from "../../platform/json.ts";
 import { isSaid } from "../dialects/added-instructions.ts";
-import type { ChatAnswer, ChatEvent, ChatPart, ChatRequest } from "../dialects/chat.ts";
-import { Inexpressible, type Dialect, type SpokenDialect } from "../dialects/dialect.ts";
+import type { ChatAnswer, ChatEvent, ChatPart, ChatRequest, TextPart } from "../dialects/chat.ts";
+import type { Dialect, SpokenDialect } from "../dialects/dialect.ts";
+import { checkToolName } from "../dialects/tool-name-length.ts";
 
 /** The request with names that the vendors of this dialect take, in earlier calls and their results, too. */
 export function withTakenNames(request: ChatRequest, { takenToolNames }: Dialect): ChatRequest {
   const { tools, toolChoice, messages } = request;
-  const takenIn = (field: string) => (name: string) => takenName(checkName(name, field), takenToolNames);
+  const takenIn = (field: string) => (name: string) => takenName(checkToolName(name, field), takenToolNames);
   const inMessages = takenIn("messages");
   return {
     ...request,
@@ -25,21 +26,21 @@ export function withTakenNames(request: ChatRequest, { takenToolNames }: Dialect
   };
 }
 
-/**
- * Twice what any vendor takes. A name is said again with every call of an answer, and to Google with every result of a call:
- * were it of any length, an answer or a request would be as long as all of these times that.
- */
-const nameCharactersMax = 256;
-
-function checkName(name: string, field: string): string {
-  if (name.length <= nameCharactersMax) return name;
-  throw new Inexpressible(field, `the name of a tool may have at most ${nameCharactersMax} characters`);
-}
-
 function withTakenName(part: ChatPart, taken: (name: string) => string): ChatPart {
   if (part.kind === "tool_call") return { ...part, name: taken(part.name) };
-  if (part.kind === "tool_result" && part.name !== undefined) return { ...part, name: taken(part.name) };
-  return part;
+  if (part.kind !== "tool_result") return part;
+  const { name, found } = part;
+  return {
+    ...part,
+    ...(name === undefined ? {} : { name: taken(name) }),
+    ...(found === undefined ? {} : { content: [sayFound(found.map(taken))] }),
+  };
+}
+
+function sayFound(names: readonly string[]): TextPart {
+  const text =
+    names.length === 0 ? "No tool was found." : `These tools can be called now: ${names.join(", ")}`;
+  return { kind: "text", text };
 }
 
 /** One name always becomes the same, so that a conversation stays what it was, also to a vendor's cache. */

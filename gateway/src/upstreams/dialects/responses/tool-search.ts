@@ -40,17 +40,13 @@ export function readSearched(args: string): unknown {
   }
 }
 
-/** The tools themselves are told where all tools are. */
+/** The tools themselves are told where all tools are; here their names alone, as their vendor knows them. */
 export const foundBy = (callId: string, names: readonly string[]): ToolResultPart => ({
   kind: "tool_result",
   callId,
   name: searchType,
-  content: [
-    {
-      kind: "text",
-      text: names.length === 0 ? "No tool was found." : `These tools can be called now: ${names.join(", ")}`,
-    },
-  ],
+  content: [],
+  found: names,
   isError: false,
 });
 

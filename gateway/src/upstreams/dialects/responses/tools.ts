@@ -14,6 +14,7 @@ import {
   requireObject,
   requireText,
 } from "../openai/members.ts";
+import { checkToolName } from "../tool-name-length.ts";
 import { readTextTool } from "./text-tools.ts";
 import { readToolChoice } from "./tool-choice.ts";
 import { checkNamesApart, joinedName, listsOfTools } from "./tool-names.ts";
@@ -43,7 +44,7 @@ function readTools(value: unknown, path: string, namespace?: string): readonly T
       case "namespace":
         if (namespace !== undefined) throw new Inexpressible(field, "stands in another namespace");
         refuseOthers(tool, namespaceMembers, field);
-        return readTools(tool["tools"], `${field}.tools`, requireText(tool["name"], `${field}.name`));
+        return readTools(tool["tools"], `${field}.tools`, readNamespace(tool["name"], `${field}.name`));
       default:
         throw new Inexpressible(
           `${field}.type`,
@@ -52,6 +53,10 @@ function readTools(value: unknown, path: string, namespace?: string): readonly T
     }
   });
 }
+
+/** It is made a part of each name in it, and all of these are compared before any of them is told a vendor. */
+const readNamespace = (name: unknown, field: string): string =>
+  checkToolName(requireText(name, field), field);
 
 /** What a namespace is for, its tools say themselves. */
 const namespaceMembers: ReadonlySet<string> = new Set(["type", "name", "description", "tools"]);
