@@ -24,7 +24,7 @@ export const mutants = [
   {
     name: "settings: a Postgres that is to be spoken to without TLS counts as one with it",
     file: "gateway/src/config/sent-in-the-clear.ts",
-    find: "!plainModes.has(mode)",
+    find: "!plainModes.has(mode.toLowerCase())",
     replace: 'mode !== ""',
     tests: ["gateway/src/config/sent-in-the-clear.test.ts"],
   },

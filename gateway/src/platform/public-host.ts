@@ -7,5 +7,5 @@ export function isPublicHost(hostname: string): boolean {
   return isIP(address) === 0 ? !ownNetwork.test(hostname) : isGlobalAddress(address);
 }
 
-/** A name without a dot, or under one of these, is of one's own network. */
-const ownNetwork = /(^[^.]+|\.(localhost|local|internal|intranet|lan|svc|home\.arpa))$/;
+/** A name without a dot, or under one of these, is of one's own network; a path is that of a socket of this machine. */
+const ownNetwork = /(^(\/|%2[fF]).*|^[^.]+|\.(localhost|local|internal|intranet|lan|svc|home\.arpa))$/;
