@@ -131,6 +131,7 @@ const receiptsQuery = z.object({
     .optional()
     .describe("Only calls in this state."),
   key_id: z.string().max(200).optional().describe("Only calls of this key."),
+  grant_id: z.string().max(200).optional().describe("Only calls of this client that signed in."),
   model: z.string().max(200).optional().describe("Only calls of this model."),
   outcome: z
     .enum(["succeeded", "failed", "unknown"])
@@ -175,6 +176,7 @@ export const requestsList = defineOperation({
       operationId: query.operation_id,
       status: query.status,
       keyId: query.key_id,
+      grantId: query.grant_id,
       model: query.model,
       outcome: query.outcome,
     });
@@ -192,6 +194,7 @@ function isWanted(call: Receipt, wanted: z.infer<typeof receiptsQuery>): boolean
     fits(wanted.operation_id, call.operation_id) &&
     fits(wanted.status, call.status) &&
     fits(wanted.key_id, call.key_id) &&
+    fits(wanted.grant_id, call.client?.grant_id ?? null) &&
     fits(wanted.model, call.model) &&
     fits(wanted.outcome, call.outcome) &&
     madeAtMs >= startSeconds * 1000 &&

@@ -62,6 +62,13 @@ export const receipt = z
     request_id: z.string(),
     operation_id: z.string(),
     key_id: z.string(),
+    client: z
+      .object({
+        grant_id: z.string(),
+        name: z.string().describe("As it called itself when it was let in."),
+      })
+      .nullable()
+      .describe("The client that made the call, signed in with the key; null when the key itself was used."),
     model: z.string().nullable(),
     created_at: moment,
     settled_at: moment.nullable(),

@@ -291,6 +291,8 @@ export interface Inputs {
     readonly status?: "held" | "dispatched" | "settled" | "released" | "unknown" | undefined;
     /** Only calls of this key. */
     readonly key_id?: string | undefined;
+    /** Only calls of this client that signed in. */
+    readonly grant_id?: string | undefined;
     /** Only calls of this model. */
     readonly model?: string | undefined;
     /** Only calls with this outcome, such as those that failed. */
@@ -903,6 +905,12 @@ export interface Receipt {
   readonly request_id: string;
   readonly operation_id: string;
   readonly key_id: string;
+  /** The client that made the call, signed in with the key; null when the key itself was used. */
+  readonly client: {
+    readonly grant_id: string;
+    /** As it called itself when it was let in. */
+    readonly name: string;
+  } | null;
   readonly model: string | null;
   readonly created_at: string;
   readonly settled_at: string | null;

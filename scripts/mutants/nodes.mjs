@@ -488,4 +488,12 @@ export const mutants = [
     tests: faults,
     only: "a server that lets a node in no more",
   },
+  {
+    name: "nodes: a list of one client's calls has those of every client",
+    file: `${postgres}/postgres-calls.ts`,
+    find: "($7::text IS NULL OR grant_id = $7)",
+    replace: "($7::text IS NULL OR grant_id IS NOT NULL)",
+    tests: conformance,
+    only: "pages of any size hold each call once",
+  },
 ];

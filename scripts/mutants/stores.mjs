@@ -422,4 +422,18 @@ export const mutants = [
     replace: "mark",
     tests: ["gateway/src/stores/sqlite/journal/claims.test.ts"],
   },
+  {
+    name: "a list of one client's calls has those of every client",
+    file: "gateway/src/stores/sqlite/sqlite-calls.ts",
+    find: "(?7 IS NULL OR call.grant_id = ?7)",
+    replace: "(?7 IS NULL OR call.grant_id IS NOT NULL)",
+    tests: ledgerTests,
+  },
+  {
+    name: "a receipt names another client of the account than the one that spent",
+    file: "gateway/src/stores/call-pages.ts",
+    find: "WHERE oauth_grant.id = call.grant_id)",
+    replace: "WHERE oauth_grant.account_id = call.account_id LIMIT 1)",
+    tests: ["test/account/calls-of-clients.test.ts"],
+  },
 ];

@@ -23,6 +23,7 @@ export interface CallFilter {
   readonly operationId: string | undefined;
   readonly status: CallState | undefined;
   readonly keyId: string | undefined;
+  readonly grantId?: string | undefined;
   readonly model?: string | undefined;
   readonly outcome?: CallOutcome | undefined;
 }

@@ -49,11 +49,19 @@ export interface Attempt {
   readonly ended_at_ms: number;
 }
 
+/** Who made a call in a person's stead: a client that they had let in, under the name it had then. */
+export interface CallClient {
+  readonly grantId: string;
+  readonly name: string;
+}
+
 /** A call as the books keep it. */
 export interface CallRecord {
   readonly id: string;
   readonly accountId: string;
   readonly keyId: string;
+  /** None of a call that was made with the key itself. */
+  readonly client: CallClient | undefined;
   readonly operationId: string;
   readonly model: string | undefined;
   readonly state: CallState;

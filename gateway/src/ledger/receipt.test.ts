@@ -14,6 +14,7 @@ const settled: CallRecord = {
   id: "call-1",
   accountId: "account-1",
   keyId: "key-1",
+  client: undefined,
   operationId: "chat.create",
   model: "m",
   state: "settled",

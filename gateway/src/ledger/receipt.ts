@@ -8,6 +8,7 @@ export interface Receipt {
   readonly request_id: string;
   readonly operation_id: string;
   readonly key_id: string;
+  readonly client: { readonly grant_id: string; readonly name: string } | null;
   readonly model: string | null;
   readonly created_at: string;
   readonly settled_at: string | null;
@@ -67,6 +68,7 @@ export function receiptOf(call: CallRecord): Receipt {
     request_id: call.id,
     operation_id: call.operationId,
     key_id: call.keyId,
+    client: call.client ? { grant_id: call.client.grantId, name: call.client.name } : null,
     model: call.model ?? null,
     created_at: isoTime(call.createdAtMs),
     settled_at: call.settledAtMs === undefined ? null : isoTime(call.settledAtMs),

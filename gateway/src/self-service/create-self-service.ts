@@ -1,6 +1,5 @@
 import { seenBy, sees } from "../keys/seen-by.ts";
 import { hashIdempotencyKey } from "../ledger/idempotency-key.ts";
-import { placeOfMoment } from "../ledger/call-places.ts";
 import type { CallRecord } from "../ledger/call-record.ts";
 import { receiptForCaller, type Receipt } from "../ledger/receipt.ts";
 import { withAttemptsSoFar, type AttemptsOf } from "./attempts-so-far.ts";
@@ -17,6 +16,7 @@ import { isoTime } from "../platform/clock.ts";
 import type { RevokedLinkReport, SelfService } from "../operation/self-service.ts";
 import { reportBalance, reportBudget, reportSignInBudget } from "./report-money.ts";
 import { reportLimits } from "./report-limits.ts";
+import { spanOfCalls } from "./span-of-calls.ts";
 import type { Asker } from "../operation/asker.ts";
 
 interface Parts {
@@ -39,10 +39,9 @@ export function createSelfService({ store, limiter, links, offer, attemptsOf }: 
       return call && receiptNow(call);
     },
     receipts: async ({ accountId }, { madeFromMs, madeBeforeMs, ...filter }) => {
-      const from = madeFromMs === undefined ? undefined : placeOfMoment(madeFromMs);
-      const end = madeBeforeMs === undefined ? undefined : placeOfMoment(madeBeforeMs);
-      const before = older(filter.before, end);
-      const { calls, nextBefore } = await store.calls.list(accountId, { ...filter, before, from });
+      const span = await spanOfCalls(accountId, { madeFromMs, madeBeforeMs, ...filter }, store.grants);
+      if (!span) return { object: "list", data: [], has_more: false, next_cursor: null };
+      const { calls, nextBefore } = await store.calls.list(accountId, { ...filter, ...span });
       return {
         object: "list",
         data: await Promise.all(calls.map(receiptNow)),
@@ -99,10 +98,6 @@ const endReport = (link: Link, revokedAtMs: number, { nowMs }: Asker): RevokedLi
   ...linkReport({ ...link, revokedAtMs }, nowMs),
   revoked_at: isoTime(revokedAtMs),
 });
-
-/** The one of two places in the list of calls that is further back. */
-const older = (one: string | undefined, other: string | undefined): string | undefined =>
-  one === undefined || (other !== undefined && other < one) ? other : one;
 
 /** The usage report is the one thing in which an access token sees more than its key: all that the account used. */
 const reportedTo = (asker: Asker): UsageScope =>

@@ -11,6 +11,9 @@ export const lookedThroughUsualMax = 5_000;
 /** Few calls are in these states at any time, so they are found without looking through all the others. */
 export const openStates: ReadonlySet<CallState> = new Set(["held", "dispatched", "unknown"]);
 
+/** Under which name the client of a call was let in; looked up for the few calls that are shown, and kept with none. */
+export const clientName = "(SELECT client_name FROM oauth_grant WHERE oauth_grant.id = call.grant_id)";
+
 /** How a call stands: nobody knows of one whose task was lost, though its row says that it was held or sent. */
 export const stateNow = `CASE WHEN call.settled_at_ms IS NULL
     AND EXISTS (SELECT 1 FROM task WHERE task.call_id = call.id AND task.state = 'LOST') THEN 'unknown' ELSE call.state END`;

@@ -5,6 +5,8 @@ export interface CallRow {
   id: string;
   account_id: string;
   key_id: string;
+  grant_id: string | null;
+  client_name: string | null;
   operation_id: string;
   model: string | null;
   state: CallState;
@@ -29,6 +31,7 @@ export const callOf = (row: CallRow): CallRecord => ({
   id: row.id,
   accountId: row.account_id,
   keyId: row.key_id,
+  client: clientOf(row),
   operationId: row.operation_id,
   model: row.model ?? undefined,
   state: row.state,
@@ -47,6 +50,10 @@ export const callOf = (row: CallRow): CallRecord => ({
   createdAtMs: Number(row.created_at_ms),
   settledAtMs: row.settled_at_ms === null ? undefined : Number(row.settled_at_ms),
 });
+
+/** Grants are never removed, so each that a call names has its client's name. */
+const clientOf = ({ grant_id: grantId, client_name: name }: CallRow): CallRecord["client"] =>
+  grantId === null || name === null ? undefined : { grantId, name };
 
 export function unitPricesOf(text: string): Record<string, bigint> {
   const prices = JSON.parse(text) as Record<string, string>;

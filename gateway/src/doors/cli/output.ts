@@ -21,6 +21,9 @@ export function fieldLines(fields: Readonly<Record<string, string>>): string[] {
   return Object.entries(fields).map(([name, value]) => `${name.padEnd(width)}  ${value}`);
 }
 
+/** A name that others chose, without what would move a terminal. */
+export const inOneLine = (name: string): string => name.replaceAll(/\p{Cc}/gu, " ");
+
 export const usd = (micros: Micros): string => `${usdFromMicros(micros)} USD`;
 
 export const isoTimeOrNull = (ms: number | undefined): string | null =>

@@ -1,5 +1,6 @@
 // Calls in the books of a test, made without a gateway: held, sent and settled in one go.
 
+import type { DayBound } from "../../grants/grants.ts";
 import type { Store } from "../../store/store.ts";
 import type { Attempt } from "../../ledger/call-record.ts";
 import { unbound } from "../../ledger/test-unbound.ts";
@@ -17,6 +18,7 @@ interface TestCall {
   readonly fails?: boolean;
   /** The upstreams that were asked, one after another; the last of them answered. */
   readonly asked?: readonly string[];
+  readonly grant?: DayBound;
 }
 
 export interface Bookkeeper {
@@ -36,6 +38,7 @@ export function createBookkeeper(openStore: () => Promise<Store>, nowMs: () => n
       used,
       fails,
       asked = [],
+      grant,
     }) => {
       const terms = createTerms(operationId, model, { call: 1_000_000n });
       const store = await openStore();
@@ -53,6 +56,7 @@ export function createBookkeeper(openStore: () => Promise<Store>, nowMs: () => n
           multiplierPpm: 1_000_000n,
           createdAtMs: nowMs(),
           ...unbound,
+          grant,
         });
         const attempts = asked.map((upstream, at): Attempt => ({
           upstream,

@@ -1,7 +1,7 @@
 import type { CallRecord } from "../../ledger/call-record.ts";
 import { keepsKey } from "../../ledger/idempotency-key.ts";
 import type { CallBook, CallPage, CallFilter } from "../../ledger/call-book.ts";
-import { behindAllIds, lookedThroughUsualMax, openStates, stateNow } from "../call-pages.ts";
+import { behindAllIds, clientName, lookedThroughUsualMax, openStates, stateNow } from "../call-pages.ts";
 import { callOf, type CallRow } from "../call-record-rows.ts";
 import type { Database } from "./server/database.ts";
 import type { Value } from "./server/query.ts";
@@ -22,9 +22,10 @@ export function createPostgresCalls(db: Database, lookedThroughMax = lookedThrou
   };
 
   const list = async (accountId: string, filter: CallFilter): Promise<CallPage> => {
-    const { before = behindAllIds, from = "", operationId, status, keyId, model, outcome, limit } = filter;
+    const { before = behindAllIds, from = "", operationId, status, keyId, limit } = filter;
+    const { grantId, model, outcome } = filter;
     const isOpen = status !== undefined && openStates.has(status);
-    const wanted = [operationId, status, keyId, model, outcome];
+    const wanted = [operationId, status, keyId, grantId, model, outcome];
     const filters = wanted.some((value) => value !== undefined);
     // Calls are never removed, so whatever comes between these two statements is only looked at too.
     const endsAt = filters && !isOpen ? await findEnd(accountId, before, from) : undefined;
@@ -55,20 +56,21 @@ export function createPostgresCalls(db: Database, lookedThroughMax = lookedThrou
 }
 
 const selectFrom = (calls: string): string => `
-  SELECT call.id, call.account_id, call.key_id, call.operation_id, call.model, ${stateNow} AS state, outcome, held_micros, value_micros,
-         charged_micros, written_off_micros, multiplier_ppm, price_version, unit_prices, used, usage_source,
+  SELECT call.id, call.account_id, call.key_id, call.grant_id, ${clientName} AS client_name, call.operation_id, call.model,
+         ${stateNow} AS state, outcome, held_micros, value_micros, charged_micros, written_off_micros, multiplier_ppm, price_version, unit_prices, used, usage_source,
          http_status, attempts, call.created_at_ms, settled_at_ms
   FROM ${calls} JOIN price ON price.version = call.price_version`;
 
 // The account; before which call, and from which on. Asked for an account and, apart from it, for the newest ids, Postgres
 // may walk along the ids of all accounts until it has met enough of this one.
 const inSpan = "(account_id, id) < ($1, $2) AND (account_id, id) >= ($1, $3)";
-/** Operation, state, key, model and outcome, where they matter. */
+/** Operation, state, key, grant, model and outcome, where they matter. */
 const fits = `($4::text IS NULL OR call.operation_id = $4) AND ($5::text IS NULL OR ${stateNow} = $5)
-  AND ($6::text IS NULL OR key_id = $6) AND ($7::text IS NULL OR call.model = $7) AND ($8::text IS NULL OR outcome = $8)`;
+  AND ($6::text IS NULL OR key_id = $6) AND ($7::text IS NULL OR grant_id = $7) AND ($8::text IS NULL OR call.model = $8)
+  AND ($9::text IS NULL OR outcome = $9)`;
 
 const listFrom = (calls: string): string =>
-  `${selectFrom(calls)} WHERE ${inSpan} AND ${fits} ORDER BY account_id DESC, id DESC LIMIT $9`;
+  `${selectFrom(calls)} WHERE ${inSpan} AND ${fits} ORDER BY account_id DESC, id DESC LIMIT $10`;
 
 const listAll = listFrom("call");
 

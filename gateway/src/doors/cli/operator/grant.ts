@@ -5,7 +5,7 @@ import { usdFromMicros } from "../../../platform/money.ts";
 import { isoTime } from "../../../platform/clock.ts";
 import { knownAccount } from "./account/account.ts";
 import { CommandFailed, defineCommand, optional } from "../command.ts";
-import { fieldLines, isoTimeOrNull, table } from "../output.ts";
+import { fieldLines, inOneLine, isoTimeOrNull, table } from "../output.ts";
 import { withStore } from "../with-store.ts";
 
 export const grantList = defineCommand({
@@ -72,7 +72,7 @@ async function grantJson(store: Store, grant: Grant, nowMs: number) {
     account_id: grant.accountId,
     key_id: grant.keyId,
     client_id: grant.clientId,
-    client_name: grant.clientName.replaceAll(/\p{Cc}/gu, " "),
+    client_name: inOneLine(grant.clientName),
     redirect_host: grant.redirectHost,
     state,
     scopes: grant.scopes,

@@ -45,6 +45,37 @@ test("without a key, beside the data, anybody's receipt is shown, and whose it i
   });
 });
 
+test("a client that made the call is named, and its name moves no terminal", async () => {
+  const name = "Desk\n\u001B[2Jcharged  0 USD";
+  const store = await openStore();
+  await store.grants.create({
+    id: "gr_desk",
+    accountId,
+    keyId,
+    clientId: "desk",
+    clientName: name,
+    redirectHost: "desk.example",
+    scopes: ["tools:read", "tools:spend"],
+    spendPolicy: {
+      perCallMicros: 100_000n,
+      perDayMicros: 100_000n,
+      expiresAtMs: terminal.nowMs() + 86_400_000,
+    },
+    createdAtMs: terminal.nowMs(),
+  });
+  await store.close();
+  const grant = { id: "gr_desk", perDayMicros: 100_000n };
+  const books = createBookkeeper(openStore, terminal.nowMs);
+  await books.call({ callId: "call-3", accountId, keyId, micros: 48_000n, grant });
+  const { out } = await terminal.run("receipt", "call-3");
+  expect(out).toContain("client     gr_desk (Desk  [2Jcharged  0 USD)");
+  expect(out.join("\n")).not.toContain("\u001B");
+  expect(await terminal.json("receipt", "call-3")).toMatchObject({ client: { grant_id: "gr_desk", name } });
+
+  expect((await terminal.run("receipt", "call-1")).out.join("\n")).not.toMatch(/^client/m);
+  expect(await terminal.json("receipt", "call-1")).toMatchObject({ client: null });
+});
+
 test("a call that is not in the books is said so", async () => {
   const { exitCode, out, errors } = await terminal.run("receipt", "call-2");
   expect([exitCode, out]).toEqual([1, []]);

@@ -5,7 +5,7 @@ import { microsAsUsd } from "../caller/micros.ts";
 import { withClient } from "../caller/open-client.ts";
 import type { CliParts } from "../cli-parts.ts";
 import { CommandFailed, defineCommand, type Answer } from "../command.ts";
-import { fieldLines, table } from "../output.ts";
+import { fieldLines, inOneLine, table } from "../output.ts";
 import { withStore } from "../with-store.ts";
 
 export const receipt = defineCommand({
@@ -62,6 +62,7 @@ const receiptLines = (found: Receipt, whose: Readonly<Record<string, string>>): 
   ...fieldLines({
     request: found.request_id,
     ...whose,
+    ...clientLine(found),
     operation: found.operation_id + (found.model === null ? "" : ` (${found.model})`),
     made: found.created_at,
     status: `${found.status}${found.outcome === null ? "" : `, ${found.outcome}`}`,
@@ -82,3 +83,8 @@ const receiptLines = (found: Receipt, whose: Readonly<Record<string, string>>): 
   "",
   found.explanation,
 ];
+
+/** Strangers chose the name, and a terminal obeys what is no letter. */
+function clientLine({ client }: Receipt): Readonly<Record<string, string>> {
+  return client ? { client: `${client.grant_id} (${inOneLine(client.name)})` } : {};
+}
