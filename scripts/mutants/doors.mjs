@@ -247,6 +247,27 @@ export const mutants = [
     tests: ["test/links/links.test.ts"],
   },
   {
+    name: "a key that sees itself is told what the clients of other keys are called",
+    file: "gateway/src/doors/account/show-calls.ts",
+    find: "return grant && sees(asker, grant) ?",
+    replace: "return grant ?",
+    tests: ["test/account/calls-of-clients.test.ts"],
+  },
+  {
+    name: "the older calls of one client are those of everybody",
+    file: "gateway/src/doors/account/calls-page.ts",
+    find: "client ? `${callsOfClient(client.grantId)}&cursor=${cursor}` : `${path}?cursor=${cursor}`",
+    replace: "client ? `${path}?cursor=${cursor}` : `${path}?cursor=${cursor}`",
+    tests: ["test/account/calls-of-clients.test.ts"],
+  },
+  {
+    name: "a file of calls does not say which client spent",
+    file: "gateway/src/doors/account/download-calls.ts",
+    find: 'call.client?.grant_id ?? ""',
+    replace: '""',
+    tests: ["test/account/calls-of-clients.test.ts"],
+  },
+  {
     name: "what a client calls itself moves the operator's terminal",
     file: "gateway/src/doors/cli/operator/receipt.ts",
     find: "inOneLine(client.name)",

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect } from "bun:test";
 import { exampleRequest } from "../../gateway/src/offer/examples/example-request.ts";
 import type { Offer } from "../../gateway/src/offer/offer.ts";
 import { isSold } from "../../gateway/src/operation/operation.ts";
-import { signInWith } from "../sign-in/oauth-person.ts";
+import { createPerson, registerClient, signInWith } from "../sign-in/oauth-person.ts";
 import {
   looks,
   openBrowser,
@@ -25,6 +25,8 @@ await awayFromMidnight();
 let gateway: TestGateway;
 let account: TestAccount;
 let receipt: string;
+let byClient: string;
+let grantId: string;
 
 beforeAll(async () => {
   gateway = await openTestGateway();
@@ -39,14 +41,28 @@ beforeAll(async () => {
   for (const name of ["production server", "production_server_of_eu_central_1_blue"])
     await gateway.call(await gateway.issueKey(account, { name }), longest);
   await signInWith(gateway.url, account.key);
+  await buyByClient(longest);
   await linkInSandbox(gateway, account);
 });
 afterAll(() => gateway.close());
+
+/** A client with the longest name that one may have, in one word. */
+async function buyByClient(path: string): Promise<void> {
+  const client = await registerClient(gateway.url, { client_name: "donaudampfschifffahrts".repeat(4) });
+  const { url, verifier } = client.begin();
+  const returned = await createPerson(gateway.url, account.key).allow(url);
+  const { access_token: key } = await client.redeem(returned, verifier);
+  const bought = await gateway.call({ ...account, key }, path);
+  byClient = bought.headers.get("x-request-id") ?? "";
+  grantId = (await gateway.store.calls.findAny(byClient))?.client?.grantId ?? "none";
+}
 
 const pages: readonly { readonly what: string; readonly path: () => string }[] = [
   { what: "overview", path: () => "/account" },
   { what: "calls", path: () => "/account/calls" },
   { what: "receipt", path: () => `/account/calls/${receipt}` },
+  { what: "receipt of a client", path: () => `/account/calls/${byClient}` },
+  { what: "calls of a client", path: () => `/account/calls?grant_id=${grantId}` },
   { what: "keys", path: () => "/account/keys" },
   { what: "links", path: () => "/account/links" },
   { what: "clients", path: () => "/oauth/grants" },

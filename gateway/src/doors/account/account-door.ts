@@ -6,6 +6,7 @@ import type { OwnedPage } from "../../platform/reply.ts";
 import { html } from "../pages/html.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import { searchOf, type PageRequest } from "../people/form.ts";
+import { callsPath } from "../people/account-layout.ts";
 import { errorPage } from "../people/message-page.ts";
 import { notUnderstood, withPerson, type SignedInVisit } from "../people/with-person.ts";
 import { downloadCalls } from "./download-calls.ts";
@@ -70,13 +71,13 @@ type Show = (reader: Reader, query: URLSearchParams, visit: SignedInVisit) => Pr
 
 const pages: Readonly<Record<string, Show>> = {
   [accountPage]: showOverview,
-  [`${accountPage}/calls`]: showCalls,
+  [callsPath]: showCalls,
   [callsFilePath]: downloadCalls,
   [`${accountPage}/keys`]: showKeys,
   [linksPath]: (reader, _query, visit) => showLinks(reader, visit),
 };
 
-const receipts = `${accountPage}/calls/`;
+const receipts = `${callsPath}/`;
 
 function findPage(path: string): Show | undefined {
   if (Object.hasOwn(pages, path)) return pages[path];

@@ -1,15 +1,14 @@
-import { accountPage } from "../../config/addresses.ts";
+import type { CallClient } from "../../ledger/call-record.ts";
 import type { Receipt } from "../../ledger/receipt.ts";
 import { breakable } from "../pages/breakable.ts";
 import { html, type Html } from "../pages/html.ts";
 import type { Onward } from "../people/message-page.ts";
-import type { AccountPage } from "../people/account-layout.ts";
+import { callsOfClient, callsPath as path, type AccountPage } from "../people/account-layout.ts";
 import type { KeyName } from "./key-names.ts";
 import type { CallsShown } from "./read-calls.ts";
 import { accountTable } from "./table.ts";
 import { moment, microsAsUsd } from "./words.ts";
 
-const path = `${accountPage}/calls`;
 export const callsFilePath = `${path}.csv`;
 export const backToCalls: Onward = { path, words: "Back to the calls" };
 
@@ -23,6 +22,8 @@ export interface FileRefused {
 interface Listed extends CallsShown {
   /** Whose each call is, for whoever sees the calls of several keys. */
   readonly nameOf: ((keyId: string) => KeyName) | undefined;
+  /** Whose calls alone are listed. */
+  readonly client: CallClient | undefined;
   readonly until: string | undefined;
   readonly today: string;
   readonly isNewest: boolean;
@@ -33,15 +34,21 @@ export const callsPage = (listed: Listed): AccountPage => ({
   title: "Calls",
   place: path,
   body: html`<h1>Calls</h1>
+    ${listed.client && ofClient(listed.client)}
     <form class="search" method="get" action="${path}">
+      ${listed.client && html`<input type="hidden" name="grant_id" value="${listed.client.grantId}" />`}
       <div>
         <label for="until">Made on this day or before (UTC)</label>
         <input type="date" id="until" name="until" value="${listed.until}" />
       </div>
       <button>Show</button>
     </form>
-    ${listed.calls.length === 0 ? none(listed) : table(listed)} ${further(listed)} ${download(listed)}`,
+    ${listed.calls.length === 0 ? none(listed) : table(listed)} ${further(listed)}
+    ${listed.client ? undefined : download(listed)}`,
 });
+
+const ofClient = ({ name }: CallClient): Html =>
+  html`<p class="lead">Those that <bdi>${name}</bdi> made. <a href="${path}">All calls</a></p>`;
 
 /** The running month is what is asked for most; whoever wants the last one changes two dates. */
 function download({ today, refused }: Listed): Html {
@@ -74,11 +81,13 @@ function download({ today, refused }: Listed): Html {
     </form>`;
 }
 
-const table = ({ calls, nameOf }: Listed): Html =>
-  accountTable({
+function table({ calls, nameOf }: Listed): Html {
+  const byClients = calls.some(({ client }) => client !== null);
+  const whose = nameOf ? ["Key"] : byClients ? ["Client"] : [];
+  return accountTable({
     caption: "Calls, the newest first",
-    columns: ["Made (UTC)", "Operation", ...(nameOf ? ["Key"] : []), "Outcome", "Charged"],
-    figures: [nameOf ? 4 : 3],
+    columns: ["Made (UTC)", "Operation", ...whose, "Outcome", "Charged"],
+    figures: [3 + whose.length],
     rows: calls.map((call) => [
       html`<a href="${path}/${call.request_id}">${moment(call.created_at)}</a>`,
       html`<span class="what"
@@ -86,11 +95,21 @@ const table = ({ calls, nameOf }: Listed): Html =>
           call.model === null ? undefined : html`<span class="beside">${call.model}</span>`
         }</span
       >`,
-      ...(nameOf ? [html`<span class="name">${nameOf(call.key_id).markup}</span>`] : []),
+      ...whose.map(() => whoseOf(call, nameOf)),
       outcomeOf(call),
       chargeOf(call),
     ]),
   });
+}
+
+/** Whoever sees one key alone need not be told which; by which client it was spent is said to everybody. */
+function whoseOf({ key_id: keyId, client }: Receipt, nameOf: Listed["nameOf"]): Html {
+  const by = client ? html`<bdi>${client.name}</bdi>` : undefined;
+  if (!nameOf) return html`<span class="name">${by ?? "the key itself"}</span>`;
+  return html`<span class="name"
+    >${nameOf(keyId).markup}${by && html`<span class="beside">by ${by}</span>`}</span
+  >`;
+}
 
 export function outcomeOf({ status, outcome, http_status: http }: Receipt): string {
   if (status === "held" || status === "dispatched") return "running";
@@ -102,27 +121,29 @@ const chargeOf = (call: Receipt): Html =>
     ? html`nothing yet<span class="beside">${microsAsUsd(call.held_micros_usd)} held</span>`
     : html`${microsAsUsd(call.charged_micros_usd)}`;
 
-const none = ({ complete, isNewest, until }: Listed): Html =>
-  html`<p>
-    ${
-      complete
-        ? isNewest && until === undefined
-          ? "There are no calls yet."
-          : "There are none before that."
-        : "None of the calls looked at came from this key."
-    }
-  </p>`;
+const none = (listed: Listed): Html => html`<p>${whyNone(listed)}</p>`;
 
-const further = ({ older, complete, isNewest, until }: Listed): Html =>
-  html`${
+function whyNone({ complete, isNewest, until, client }: Listed): string {
+  if (!complete) return `None of the calls looked at came from this ${client ? "client" : "key"}.`;
+  if (!isNewest || until !== undefined) return "There are none before that.";
+  return client ? "It has made none." : "There are no calls yet.";
+}
+
+function further({ older, complete, isNewest, until, client }: Listed): Html {
+  const newest = client ? callsOfClient(client.grantId) : path;
+  return html`${
       complete
         ? undefined
         : html`<p class="note">
-            The account has many calls, and only some of them were looked at. Those of this key may go on
-            further back.
+            The account has many calls, and only some of them were looked at. Those of this
+            ${client ? "client" : "key"} may go on further back.
           </p>`
     }
     <p class="pages">
-      ${older === undefined ? undefined : html`<a href="${path}?cursor=${older}">${complete ? "Older calls" : "Look further back"}</a>`}
-      ${isNewest && until === undefined ? undefined : html`<a href="${path}">The newest calls</a>`}
+      ${older === undefined ? undefined : html`<a href="${olderOf(older, client)}">${complete ? "Older calls" : "Look further back"}</a>`}
+      ${isNewest && until === undefined ? undefined : html`<a href="${newest}">The newest calls</a>`}
     </p>`;
+}
+
+const olderOf = (cursor: string, client: CallClient | undefined): string =>
+  client ? `${callsOfClient(client.grantId)}&cursor=${cursor}` : `${path}?cursor=${cursor}`;

@@ -130,6 +130,8 @@ const columns: Readonly<Record<string, Cell>> = {
   usage_value_usd: (call) => usdFromMicros(BigInt(call.usage_value_micros_usd)),
   charged_usd: (call) => usdFromMicros(BigInt(call.charged_micros_usd)),
   price_version: (call) => call.price_version,
+  grant_id: (call) => call.client?.grant_id ?? "",
+  client_name: (call) => call.client?.name ?? "",
 };
 
 const wrongDays = `The first day has to be today or before, the last one not before it, and no more than ${reportDaysMax} days in all.`;

@@ -7,7 +7,7 @@ export interface CallsShown {
   readonly calls: readonly Receipt[];
   /** Where older ones begin; undefined at the end of the list. */
   readonly older: string | undefined;
-  /** False when the search stopped before the page was full: older calls may have come from this key, too. */
+  /** False when the search stopped before the page was full: older calls may fit, too. */
   readonly complete: boolean;
 }
 
@@ -16,7 +16,7 @@ const callsPerPage = 50;
 /** The newest calls that the reader may see, from a place in the list or a moment on. */
 export async function readCalls(
   { asker, selfService }: Reader,
-  { before, madeBeforeMs }: Pick<ReceiptsWanted, "before" | "madeBeforeMs">,
+  { before, madeBeforeMs, grantId }: Pick<ReceiptsWanted, "before" | "madeBeforeMs" | "grantId">,
 ): Promise<CallsShown> {
   const { data, next_cursor: next } = await selfService.receipts(asker, {
     limit: callsPerPage,
@@ -25,6 +25,7 @@ export async function readCalls(
     operationId: undefined,
     status: undefined,
     keyId: seenBy(asker).keyId,
+    grantId,
   });
   const complete = next === null || data.length === callsPerPage;
   return { calls: data, older: next ?? undefined, complete };

@@ -1,15 +1,12 @@
-import { accountPage } from "../../config/addresses.ts";
 import type { Receipt } from "../../ledger/receipt.ts";
 import { lineInWords } from "../../prices/line-in-words.ts";
 import { grouped } from "../pages/counted.ts";
 import { html, type Html } from "../pages/html.ts";
-import type { AccountPage } from "../people/account-layout.ts";
+import { callsOfClient, callsPath, type AccountPage } from "../people/account-layout.ts";
 import { outcomeOf } from "./calls-page.ts";
 import type { KeyName } from "./key-names.ts";
 import { accountTable } from "./table.ts";
 import { moment, microsAsUsd } from "./words.ts";
-
-const calls = `${accountPage}/calls`;
 
 /** Whose call it was: on paper nothing else says so. */
 interface Payer {
@@ -39,7 +36,7 @@ export const receiptPage = (receipt: Receipt, payer: Payer): AccountPage => ({
 
 const crumbs = html`<nav class="crumbs" aria-label="Breadcrumb">
   <ol>
-    <li><a href="${calls}">Calls</a></li>
+    <li><a href="${callsPath}">Calls</a></li>
     <li>Receipt</li>
   </ol>
 </nav>`;
@@ -58,11 +55,16 @@ const facts = (receipt: Receipt, { accountName, keyName }: Payer): Html =>
     ${receipt.model === null ? undefined : fact("Model", html`${receipt.model}`)}
     ${fact("Account", html`${accountName}`)}
     ${fact("Key", html`${keyName.markup} <code>${receipt.key_id}</code>`)}
+    ${receipt.client ? fact("Client", clientOf(receipt.client)) : undefined}
     ${fact("Made", html`${moment(receipt.created_at, true)} UTC`)}
     ${fact("Ended", receipt.settled_at === null ? html`not yet` : html`${moment(receipt.settled_at, true)} UTC`)}
     ${fact("Money", html`${receipt.status}`)} ${fact("Outcome", html`${receipt.outcome ?? "not known yet"}`)}
     ${receipt.http_status === null ? undefined : fact("HTTP status", html`${receipt.http_status}`)}
   </dl>`;
+
+/** What a client is called is a stranger's choice, and keeps its direction to itself. */
+const clientOf = ({ grant_id: id, name }: NonNullable<Receipt["client"]>): Html =>
+  html`<a href="${callsOfClient(id)}"><bdi>${name}</bdi></a> <code>${id}</code>`;
 
 const fact = (name: string, value: Html): Html =>
   html`<dt>${name}</dt>

@@ -1,4 +1,5 @@
-import { seesAccount } from "../../keys/seen-by.ts";
+import { sees, seesAccount } from "../../keys/seen-by.ts";
+import type { CallClient } from "../../ledger/call-record.ts";
 import { dayOf } from "../../platform/utc-day.ts";
 import { pageResponse } from "../pages/small-page.ts";
 import { errorPage } from "../people/message-page.ts";
@@ -19,8 +20,23 @@ export async function showCalls(reader: Reader, query: URLSearchParams): Promise
       400,
     );
   }
-  return listCalls(reader, { cursor, until, dayEnd });
+  const grantId = query.get("grant_id") ?? undefined;
+  const client = grantId === undefined ? undefined : await findClient(reader, grantId);
+  if (grantId !== undefined && !client) return pageResponse(noSuchClient, 404);
+  return listCalls(reader, { cursor, until, dayEnd, client });
 }
+
+/** One that ended has made its calls all the same. Whose calls the reader may not see looks like none. */
+async function findClient({ asker, store }: Reader, grantId: string): Promise<CallClient | undefined> {
+  const grant = await store.grants.find(grantId);
+  return grant && sees(asker, grant) ? { grantId, name: grant.clientName } : undefined;
+}
+
+const noSuchClient = errorPage(
+  "No such client",
+  "There is no client by this id whose calls this key may see.",
+  backToCalls,
+);
 
 /** The newest calls again, with what was written in the form for a file, and beside it what is wrong with that. */
 export const showFileRefused = (reader: Reader, refused: FileRefused): Promise<Response> =>
@@ -30,11 +46,14 @@ interface Wanted {
   readonly cursor?: string | undefined;
   readonly until?: string | undefined;
   readonly dayEnd?: number | undefined;
+  readonly client?: CallClient | undefined;
   readonly refused?: FileRefused;
 }
 
-async function listCalls(reader: Reader, { cursor, until, dayEnd, refused }: Wanted): Promise<Response> {
-  const shown = await readCalls(reader, { before: cursor, madeBeforeMs: dayEnd });
+async function listCalls(reader: Reader, wanted: Wanted): Promise<Response> {
+  const { cursor, until, dayEnd, client, refused } = wanted;
+  const place = { before: cursor, madeBeforeMs: dayEnd };
+  const shown = await readCalls(reader, { ...place, grantId: client?.grantId });
   const nameOf = seesAccount(reader.asker)
     ? await keyNames(
         reader,
@@ -42,7 +61,7 @@ async function listCalls(reader: Reader, { cursor, until, dayEnd, refused }: Wan
       )
     : undefined;
   const today = dayOf(Math.floor(reader.asker.nowMs / 1000));
-  const listed = { ...shown, nameOf, until, today, isNewest: cursor === undefined, refused };
+  const listed = { ...shown, nameOf, client, until, today, isNewest: cursor === undefined, refused };
   return accountResponse(callsPage(listed), reader, refused ? 400 : 200);
 }
 

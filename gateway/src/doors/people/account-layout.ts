@@ -66,9 +66,15 @@ const markupOf = ({ title, place, body }: AccountPage, reader: AccountReader): s
 /** It ends what sign-in began, so it is where that is. */
 export const clientsPage = "/oauth/grants";
 
+export const callsPath = `${accountPage}/calls`;
+
+/** The list of calls, narrowed down to those of one client. */
+export const callsOfClient = (grantId: string): string =>
+  `${callsPath}?grant_id=${encodeURIComponent(grantId)}`;
+
 const placesFor = ({ asker }: AccountReader) => [
   { path: accountPage, words: "Overview" },
-  { path: `${accountPage}/calls`, words: "Calls" },
+  { path: callsPath, words: "Calls" },
   ...(seesAccount(asker) ? [{ path: `${accountPage}/keys`, words: "Keys" }] : []),
   { path: `${accountPage}/links`, words: "Links" },
   { path: clientsPage, words: "Your clients" },

@@ -3,7 +3,7 @@ import { dayAndMinute } from "../../../platform/clock.ts";
 import { usdFromMicros, type Micros } from "../../../platform/money.ts";
 import { grouped } from "../../pages/counted.ts";
 import { html, type Html } from "../../pages/html.ts";
-import { clientsPage, type AccountPage } from "../../people/account-layout.ts";
+import { callsOfClient, clientsPage, type AccountPage } from "../../people/account-layout.ts";
 
 interface Entry {
   readonly grant: Grant;
@@ -56,7 +56,7 @@ function entryOf({ grant, keyName, expiresAtMs, today }: Entry, csrf: string) {
             : "look around"
         }
       </dd>
-      ${spends ? spentToday(grant, today) : undefined}
+      ${spends ? spending(grant, today) : undefined}
       <dt>Since</dt>
       <dd>${dayAndMinute(createdAtMs)}</dd>
       <dt>Until</dt>
@@ -70,12 +70,14 @@ function entryOf({ grant, keyName, expiresAtMs, today }: Entry, csrf: string) {
   </li>`;
 }
 
-/** What tells whether a client that spends all night should be ended. */
-const spentToday = ({ spendPolicy }: Grant, { spentMicros, heldMicros }: DayUse): Html =>
+/** What tells whether a client that spends all night should be ended, and what it spent on. */
+const spending = ({ id, clientName, spendPolicy }: Grant, { spentMicros, heldMicros }: DayUse): Html =>
   html`<dt>Spent today (UTC)</dt>
     <dd>
       ${usd(spentMicros)} of ${usd(spendPolicy.perDayMicros)}
       USD${heldMicros === 0n ? undefined : `, and ${usd(heldMicros)} USD held by what still runs`}
-    </dd>`;
+    </dd>
+    <dt>Made</dt>
+    <dd><a href="${callsOfClient(id)}" aria-label="these calls: ${clientName}">these calls</a></dd>`;
 
 const usd = (micros: Micros): string => grouped(usdFromMicros(micros));
