@@ -51,13 +51,17 @@ test.each(Object.entries(askedIn))(
         return heapBytes();
       };
       const long = "long ".repeat(questionBytes / 5);
-      // The first of each kind find the program cold.
-      for (const question of ["short", long]) await open(question);
-      const before = await heapBytes();
+      // The first of each kind find the program cold, and may hold on to what they said while the others are opened.
+      for (const question of [long, "short"]) await open(question);
+      const before = await heapBytesWith("short");
       const withShort = await heapBytesWith("short");
-      const withLong = await heapBytesWith(long);
       const usual = withShort - before;
-      expect(withLong - withShort - usual).toBeLessThan((streams * questionBytes) / 2);
+      let withLong = await heapBytesWith(long);
+      const kept = (): number => withLong - withShort - usual;
+      const most = (streams * questionBytes) / 2;
+      // So may the last of them for a moment, on a busy machine; what a stream keeps is kept however often one looks.
+      for (let looks = 0; looks < 10 && kept() >= most; looks++) withLong = await heapBytes();
+      expect(kept()).toBeLessThan(most);
       leaving.abort();
     } finally {
       await tollgate.close();
