@@ -92,9 +92,9 @@ export const mutants = [
   },
   {
     name: "calls are sold from a file that was taken away",
-    file: "gateway/src/stores/sqlite/file/is-elsewhere.ts",
-    find: "return answer[0] !== 0;",
-    replace: "return false;",
+    file: "gateway/src/stores/sqlite/file/file-place.ts",
+    find: "this.#isElsewhere = answer[0] !== 0;",
+    replace: "",
     tests: ["test/crashes/lost-file.test.ts"],
   },
   {
@@ -294,6 +294,27 @@ export const mutants = [
     find: "      unpaidClaims.forget();\n",
     replace: "",
     tests: ["gateway/src/stores/sqlite/journal/unpaid-claims.test.ts"],
+  },
+  {
+    name: "calls are held in a file that was moved away",
+    file: ledger,
+    find: "    if (gone) throw gone;\n",
+    replace: "",
+    tests: ["test/crashes/lost-file.test.ts"],
+  },
+  {
+    name: "nothing is held any more once its file was moved, though it is back",
+    file: "gateway/src/stores/sqlite/file/file-place.ts",
+    find: "    if (this.#isElsewhere) this.look();\n",
+    replace: "",
+    tests: ["test/crashes/lost-file.test.ts"],
+  },
+  {
+    name: "a server is ready though its file was moved away",
+    file: "gateway/src/stores/sqlite/sqlite-store.ts",
+    find: "      place.look();\n      const why",
+    replace: "      const why",
+    tests: ["test/crashes/lost-file.test.ts"],
   },
   {
     name: "recovery forgets calls that were dispatched",

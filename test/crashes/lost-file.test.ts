@@ -39,18 +39,21 @@ test.each([
   const refused = await call();
   expect(refused.status).toBe(503);
   expect((await json<Refused>(refused)).error.code).toBe("billing_unavailable");
-  expect(await (await fetch(`${server.url}/readyz`)).json()).toEqual({
-    status: "not ready",
-    failing: "store",
-  });
   expect(server.stderr()).toContain(`${file} was moved, removed or replaced under the server.`);
 
   renameSync(`${file}.away`, file);
-  expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
   expect((await call()).status).toBe(200);
   expect(await (await call("/v1/credits/balance")).json()).toMatchObject({
     balance_micros_usd: 2_000_000 - 2 * 48_000,
   });
+});
+
+test("a server whose file was moved is not ready until it is back, also while nobody calls", async () => {
+  const readiness = async () => (await fetch(`${server.url}/readyz`)).json();
+  renameSync(file, `${file}.away`);
+  expect(await readiness()).toEqual({ status: "not ready", failing: "store" });
+  renameSync(`${file}.away`, file);
+  expect(await readiness()).toMatchObject({ status: "ready" });
 });
 
 test("a file that was removed is not begun anew in silence, and a backup brings it back", async () => {

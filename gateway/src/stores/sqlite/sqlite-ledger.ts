@@ -35,6 +35,7 @@ import { checkHoldsExplained, recoveryOf, unseenEnd, type RecoveredCall } from "
 import type { BudgetDays } from "./budget-days.ts";
 import type { EarlierCalls } from "./earlier-calls.ts";
 import type { PostedBooks } from "./journal/posted-books.ts";
+import type { FilePlace } from "./file/file-place.ts";
 import type { GroupCommit } from "./file/group-commit.ts";
 import type { Journal } from "./journal/journal.ts";
 import { prepareLedger, type CallRow } from "./journal/ledger-statements.ts";
@@ -61,6 +62,7 @@ interface Parts {
   readonly budgetDays: BudgetDays;
   /** Why no new calls may be taken, such as that what room there is must be kept for those that already run. */
   readonly whyNoNewCalls: () => Error | undefined;
+  readonly place: FilePlace;
 }
 
 /**
@@ -70,7 +72,7 @@ interface Parts {
  */
 export function createSqliteLedger(parts: Parts): Ledger {
   const { db, commits, journal, claims, unpaidClaims, earlierCalls, standings, openCalls } = parts;
-  const { dispatchMarks, books, tasks, budgetDays, whyNoNewCalls } = parts;
+  const { dispatchMarks, books, tasks, budgetDays, whyNoNewCalls, place } = parts;
   const sql = prepareLedger(db);
   const approvals = prepareApprovalUses(db);
   const whyNotHeld = createWhyNotHeld({
@@ -86,6 +88,8 @@ export function createSqliteLedger(parts: Parts): Ledger {
   let runId: bigint | undefined;
 
   const hold = (request: HoldRequest): HoldResult => {
+    const gone = place.whyGone();
+    if (gone) throw gone;
     const ownRunId = begunRun(runId);
     checkAmount(request);
     if (journal.knows(request.callId)) return heldResult;

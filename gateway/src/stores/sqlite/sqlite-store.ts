@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { StoreFull, StoreGone } from "../../ledger/store-errors.ts";
+import { StoreFull } from "../../ledger/store-errors.ts";
 import type { Store } from "../../store/store.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { TransitMap } from "../../platform/transit-map.ts";
@@ -9,10 +9,10 @@ import { createClaims } from "./journal/claims.ts";
 import { createBallast, type Ballast } from "./file/ballast.ts";
 import { createEarlierCalls } from "./earlier-calls.ts";
 import { namingDamage, openDatabase } from "./file/database.ts";
+import { FilePlace } from "./file/file-place.ts";
 import { createGroupCommit } from "./file/group-commit.ts";
 import { claimSecret, findSecret } from "./installation-rows.ts";
 import { createJournal } from "./journal/journal.ts";
-import { isElsewhere } from "./file/is-elsewhere.ts";
 import { createLogSync } from "./file/log-sync.ts";
 import { checkNotMoved } from "./file/moved-mark.ts";
 import { createDispatchMarks } from "./journal/dispatch-marks.ts";
@@ -68,6 +68,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     salt = crypto.getRandomValues(new Uint32Array(1))[0] ?? 1,
   } = options;
   const db = openHere(options);
+  const place = new FilePlace(db, options.path);
   const log = createLogSync(options.path);
   const claims = createClaims(db, salt, options.claimsInMemoryMax);
   const journal = createJournal(db, claims, options.journalLinesMax);
@@ -87,6 +88,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     syncLog: log.run,
     patienceUsualMs: options.patienceMs,
     afterBegin: () => {
+      place.look();
       if (!journal.catchUp()) return;
       unpaidClaims.forget();
       standings.forget();
@@ -109,10 +111,8 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     onBrokenDisk: (error) => onBrokenDisk(namingDamage(options.path, error)),
     onLostRide: (error) => onLostNote("a note about a call", error),
   });
-  const whyNoNewCalls = (): Error | undefined => {
-    if (isElsewhere(db)) return new StoreGone(options.path);
-    return hasRoom(ballast) ? undefined : new StoreFull();
-  };
+  const whyNoNewCalls = (): Error | undefined =>
+    place.whyGone() ?? (hasRoom(ballast) ? undefined : new StoreFull());
   const books = createPostedBooks(db, commits, journal, standings);
   const grants = createSqliteGrants(db, commits, books);
   return {
@@ -130,6 +130,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
       tasks,
       budgetDays,
       whyNoNewCalls,
+      place,
     }),
     accounts: createSqliteAccounts(db, books),
     keys: createSqliteKeys(db, commits, books, budgetDays),
@@ -150,6 +151,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
       (findSecret(db) ?? (await commits.run(() => claimSecret(db, fingerprint)))) === fingerprint,
     ping: async () => {
       db.query("SELECT 1").get();
+      place.look();
       const why = whyNoNewCalls();
       if (why !== undefined) throw why;
       await commits.checkTurns();
