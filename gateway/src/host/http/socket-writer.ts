@@ -48,8 +48,12 @@ export class SocketWriter {
 
   writeWhole(head: string, body: string | Uint8Array): void {
     if (typeof body === "string") this.write(head + body);
-    else if (body.length <= joinedBytesMax) this.write(Buffer.concat([Buffer.from(head), body]));
-    else {
+    else if (head.length + body.length <= scratch.length) {
+      // One copy costs less than a second way into the kernel.
+      scratch.write(head, 0, "latin1");
+      scratch.set(body, head.length);
+      this.#writeFrom(scratch, head.length + body.length);
+    } else {
       this.write(head);
       this.write(body);
     }
@@ -114,7 +118,7 @@ export class SocketWriter {
     this.#behind = undefined;
   }
 
-  /** Assembled in one buffer that is used again, because a stream has hundreds of chunks. */
+  /** Assembled as whole answers are in one buffer that is used again: a stream has hundreds of chunks. */
   #writeChunk(piece: string | Uint8Array, before: string): void {
     const size = typeof piece === "string" ? Buffer.byteLength(piece) : piece.length;
     const most = before.length + sizeLineBytesMax + size + 2;
@@ -126,9 +130,14 @@ export class SocketWriter {
     const end = start + size;
     frame[end] = CR;
     frame[end + 1] = LF;
-    const written = this.#unsent ? 0 : this.#socket.write(frame, 0, end + 2);
+    this.#writeFrom(frame, end + 2);
+  }
+
+  /** Writes the beginning of a buffer that is filled anew afterwards. */
+  #writeFrom(frame: Buffer, size: number): void {
+    const written = this.#unsent ? 0 : this.#socket.write(frame, 0, size);
     if (written < 0) this.#owner.terminate();
-    else if (written < end + 2) this.#keep(Buffer.from(frame.subarray(written, end + 2)));
+    else if (written < size) this.#keep(Buffer.from(frame.subarray(written, size)));
   }
 
   #keep(rest: Uint8Array): void {
@@ -136,9 +145,6 @@ export class SocketWriter {
     else this.#unsent = new Unsent(rest, 0);
   }
 }
-
-/** One copy costs less than a second way into the kernel. */
-const joinedBytesMax = 64 * 1024;
 
 const scratch = Buffer.allocUnsafe(64 * 1024);
 const CR = 0x0d;

@@ -1,3 +1,4 @@
+import { partOf } from "../../platform/buffer-part.ts";
 import { ChunkedBody } from "../../platform/chunked-body.ts";
 import { readResponseHead, type ResponseHead } from "./response-head.ts";
 
@@ -48,7 +49,7 @@ export class ResponseReader {
       if (end > headBytesMax) return this.#fail();
       const head = readResponseHead(bytes.toString("latin1", 0, end + 2));
       if (!head) return this.#fail();
-      bytes = bytes.subarray(end + 4);
+      bytes = partOf(bytes, end + 4, bytes.length, copiedBytesMax);
       this.#room = nothing;
       if (head.status >= 200) {
         this.#begun = nothing;
@@ -119,6 +120,8 @@ export class ResponseReader {
 }
 
 const nothing = Buffer.alloc(0);
+/** A longer body stays where it is, in what its head came with. */
+const copiedBytesMax = 16 * 1024;
 const blankLine = Buffer.from("\r\n\r\n");
 
 /** What is not HTTP is told at once, because nobody knows whether more of it will come. */
