@@ -45,7 +45,8 @@ export function estimateConversation(
     // Google's own names have capitals, so Google may take a name in small letters for one of them.
     comparesNames: plainNames !== true || asked.dialect === "gemini",
     goesByAddress: model.protocols.includes("gemini"),
-    isTranslated: !model.dialects.includes(asked.dialect),
+    mayBeTranslated: !model.dialectsAt.every((dialects) => dialects.includes(asked.dialect)),
+    mayBeNative: isSpokenBy(model, asked.dialect),
   });
   checkFindings(found, model);
   return estimateOf(found, rawBody.byteLength, model, asked);
@@ -109,11 +110,14 @@ function estimateOf(found: Findings, bodyBytes: number, model: ModelFacts, asked
   };
 }
 
-/** In its own dialect the caller's limit is sent as it is. Where it is translated, no more is sent than the model takes. */
+/** In its own dialect the caller's limit is sent as it is. Where all translate it, no more is sent than the model takes. */
 function limitSent({ dialect, outputTokens }: AskedAnswer, model: ModelFacts): number {
   const wanted = outputTokens > 0 ? outputTokens : model.unaskedOutputTokensMax;
-  return model.dialects.includes(dialect) ? wanted : Math.min(wanted, model.outputTokensMax ?? Infinity);
+  return isSpokenBy(model, dialect) ? wanted : Math.min(wanted, model.outputTokensMax ?? Infinity);
 }
+
+const isSpokenBy = ({ dialectsAt }: ModelFacts, dialect: CallersDialect): boolean =>
+  dialectsAt.some((dialects) => dialects.includes(dialect));
 
 function inputUnitOf({ mayBeHeard }: Findings, { dearestInputUnit, dearestHeardUnit }: ModelFacts): string {
   return mayBeHeard ? (dearestHeardUnit ?? dearestInputUnit) : dearestInputUnit;

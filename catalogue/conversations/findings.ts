@@ -45,8 +45,10 @@ export interface ReadingOptions {
   readonly comparesNames: boolean;
   /** One of the vendors that may be asked fetches an image's address itself, and reads whatever it finds there. */
   readonly goesByAddress: boolean;
-  /** Nobody who may be asked speaks as the caller does. So nothing of theirs is read or run that does not stand in the body. */
-  readonly isTranslated: boolean;
+  /** Somebody who may be asked speaks as the caller does, and may read or run things of theirs that do not stand in the body. */
+  readonly mayBeNative: boolean;
+  /** Somebody who may be asked does not, and is told in other words. Where both may be asked, the hold has to do for either. */
+  readonly mayBeTranslated: boolean;
 }
 
 export const nothingFound = (): Findings => ({

@@ -91,12 +91,12 @@ function readItemType(
   item: JsonObject,
   under: string,
   found: Findings,
-  { isTranslated }: ReadingOptions,
+  { mayBeNative, mayBeTranslated }: ReadingOptions,
 ): void {
   if (calls.has(type)) found.hasTools = true;
   if (under !== "input") return;
   if (type === "compaction_trigger") found.isSummedUp = true;
-  else if (type === "tool_search_output" && isTranslated) countFound(item["tools"], found);
-  else if (isKeptByVendor(type, item)) found.unbounded ||= !isTranslated;
+  else if (type === "tool_search_output" && mayBeTranslated) countFound(item["tools"], found);
+  else if (isKeptByVendor(type, item)) found.unbounded ||= mayBeNative;
   else if (type === "image_generation_call") countDrawing(String(item["result"]), found);
 }

@@ -27,13 +27,17 @@ export function readTool(tool: unknown, path: string, found: Findings, options: 
   if (options.comparesNames) for (const name in tool) toolNames.check(name);
   countByMembers(tool, path, found);
   const { type, tools: grouped } = tool;
-  // Translated, its tools bear its name, and a search for tools is a function of the caller's, or left out; whoever knows them
-  // may explain them.
-  if (type === "namespace" && options.isTranslated)
-    found.rewordedTools += Array.isArray(grouped) ? grouped.length : 0;
-  else if (type === "tool_search" && options.isTranslated) found.rewordedTools++;
-  else countByType(tool, path, found);
+  const isReworded = type === "namespace" || type === "tool_search";
+  if (isReworded && options.mayBeTranslated) countReworded(tool, found);
+  // Whoever knows them may explain them.
+  if (!isReworded || options.mayBeNative) countByType(tool, path, found);
   if (typeof grouped === "object" && grouped !== null) readTools(grouped, `${path}.tools`, found, options);
+}
+
+/** Translated, a namespace's tools bear its name, and a search for tools is a function of the caller's, or left out. */
+function countReworded({ type, tools: grouped }: JsonObject, found: Findings): void {
+  if (type === "tool_search") found.rewordedTools++;
+  else found.rewordedTools += Array.isArray(grouped) ? grouped.length : 0;
 }
 
 /** Google's tools have neither type nor name: each member is a tool, and Google runs all but functions. */

@@ -151,9 +151,37 @@ export const mutants = [
   {
     name: "what OpenAI has kept holds nothing",
     file: "catalogue/conversations/parts.ts",
-    find: "  else if (isKeptByVendor(type, item)) found.unbounded ||= !isTranslated;\n",
+    find: "  else if (isKeptByVendor(type, item)) found.unbounded ||= mayBeNative;\n",
     replace: "",
     tests: ["test/money/conversation-holds.test.ts"],
+  },
+  {
+    name: "where one vendor knows responses, what another is told of found tools is not held for",
+    file: "catalogue/conversations/parts.ts",
+    find: 'type === "tool_search_output" && mayBeTranslated)',
+    replace: 'type === "tool_search_output" && !mayBeNative)',
+    tests: ["test/money/translated-responses.test.ts"],
+  },
+  {
+    name: "where one vendor is told responses in other words, what another has kept holds nothing",
+    file: "catalogue/conversations/parts.ts",
+    find: "found.unbounded ||= mayBeNative;",
+    replace: "found.unbounded ||= !mayBeTranslated;",
+    tests: ["test/money/translated-responses.test.ts"],
+  },
+  {
+    name: "where one vendor is told responses in other words, tools that another explains hold their words",
+    file: "catalogue/conversations/tools.ts",
+    find: "if (!isReworded || options.mayBeNative)",
+    replace: "if (!isReworded || !options.mayBeTranslated)",
+    tests: ["test/money/translated-responses.test.ts"],
+  },
+  {
+    name: "what is told of found tools is held for where nobody is told it",
+    file: "catalogue/conversations/estimate.ts",
+    find: "mayBeTranslated: !model.dialectsAt.every(",
+    replace: "mayBeTranslated: true || !model.dialectsAt.every(",
+    tests: ["test/money/translated-responses.test.ts"],
   },
   {
     name: "a part that nobody knows holds what its words come to",

@@ -84,13 +84,57 @@ describe.each(dialectNames)("%s, who reads what stands in the body and nothing e
   });
 });
 
-test("where somebody who knows responses may be asked, all that can be read there is held", async () => {
-  const namespace = { type: "namespace", name: "files", description: "Files.", tools: [] };
-  const config = vendors.config({ openai: "responses: native", more: "sandbox: off" });
-  const native = await openTestGateway({ config });
-  const callers = await native.openAccount();
-  expect(await quoteOf("openai", { tools: [namespace] }, native, callers)).toBeGreaterThan(1_000_000);
-  await native.close();
+describe("where a model has one upstream that knows responses and one that is told them in other words", () => {
+  const openWith = async (more: string): Promise<[TestGateway, TestAccount]> => {
+    const config = vendors.config({ openai: "responses: native", more: `${more}\nsandbox: off` });
+    const opened = await openTestGateway({ config });
+    return [opened, await opened.openAccount()];
+  };
+  const price = "{ input: 2.5, cache_write: 3, cache_write_1h: 5, output: 10 }";
+  const both = `  both: { via: [{ anthropic: claude-x }, { openai: gpt-x }], price: ${price}, max_output_tokens: 8192 }`;
+  const quoteOfBoth = async (members: object): Promise<number> => {
+    const [mixed, callers] = await openWith(both);
+    const most = await quoteOf("openai", { ...members, model: "both" }, mixed, callers);
+    await mixed.close();
+    return most;
+  };
+  const byCaller = { execution: "client", call_id: "call_1", status: "completed" };
+  const found = {
+    input: [
+      { role: "user", content: "Hi." },
+      { type: "tool_search_call", ...byCaller, arguments: { query: "files" } },
+      {
+        type: "tool_search_output",
+        ...byCaller,
+        tools: Array.from({ length: 100 }, (_, at) => ({ type: "function", name: `t${at}` })),
+      },
+    ],
+  };
+
+  test("what the first can read is held for", async () => {
+    const namespace = { type: "namespace", name: "files", description: "Files.", tools: [] };
+    expect(await quoteOfBoth({ tools: [namespace] })).toBeGreaterThan(1_000_000);
+    const kept = { input: [{ type: "web_search_call", id: "ws_1", status: "completed" }] };
+    expect(await quoteOfBoth(kept)).toBeGreaterThan(1_000_000);
+  });
+
+  test("what the second is told is held for", async () => {
+    const [mixed, callers] = await openWith(both);
+    const members = { ...found, model: "both", max_output_tokens: 20 };
+    expect((await mixed.post(callers, "/v1/responses", members)).status).toBe(200);
+    await mixed.close();
+    const { tools, messages } = sentTo(vendors.doubles.anthropic);
+    const told = JSON.stringify({ tools, messages });
+    expect(await quoteOfBoth(found)).toBeGreaterThanOrEqual(told.length * 5 + 20 * 10);
+  });
+
+  test("where the first is the only one, no more is held than for what it reads", async () => {
+    const [native, callers] = await openWith("");
+    const body = { model: models.openai, max_output_tokens: 20, ...found };
+    const most = await quoteOf("openai", found, native, callers);
+    expect(most).toBe((JSON.stringify(body).length + 1_000) * 5 + 20 * 10);
+    await native.close();
+  });
 });
 
 test.each(dialectNames)(

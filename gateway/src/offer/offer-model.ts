@@ -38,7 +38,7 @@ export function offerModel(
     facts: {
       names: fitting.map(({ name }) => nameAt(model, name)),
       protocols: fitting.map(({ protocol }) => protocol),
-      dialects: fitting.flatMap(dialectsOf),
+      dialectsAt: fitting.map(dialectsOf),
       unaskedOutputTokensMax: model.unaskedOutputTokensMax,
       outputTokensMax: model.outputTokensMax,
       // The newer one is told to each vendor in the word that it knows; the older one stays, and may be refused.

@@ -82,8 +82,8 @@ export interface ModelFacts {
   readonly names: readonly string[];
   /** In which they are spoken to. */
   readonly protocols: readonly string[];
-  /** In which one of them at least hears callers as they speak; what is said in another is translated for all. */
-  readonly dialects: readonly string[];
+  /** In which each of them hears callers as they speak; what is said in another is translated for it. */
+  readonly dialectsAt: readonly (readonly string[])[];
   /** What it writes at most when the caller sets no limit. */
   readonly unaskedOutputTokensMax: number;
   /** The highest limit that its vendor takes; undefined when nobody wrote it down. */
