@@ -582,6 +582,41 @@ export const mutants = [
     tests: ["gateway/src/upstreams/dialects/anthropic/tools.test.ts"],
   },
   {
+    name: "numbers that are written short come out longer in other words",
+    file: "gateway/src/upstreams/dialects/exact-json.ts",
+    find: "String(value) !== source ?",
+    replace: "!Number.isSafeInteger(value) && /^-?\\d+$/.test(source) ?",
+    tests: ["test/money/translated-numbers.test.ts"],
+  },
+  {
+    name: "only long integers are looked for among numbers that must stay as they are written",
+    file: "gateway/src/upstreams/dialects/exact-json.ts",
+    find: "|[:,[\\s]-?\\d[\\d.]*[eE]/.test(text)",
+    replace: "/.test(text)",
+    tests: ["test/money/translated-numbers.test.ts"],
+  },
+  {
+    name: "numbers of a schema come out longer in other words",
+    file: "gateway/src/upstreams/dialects/exact-json.ts",
+    find: "argumentsNames.has(name) || (schemaNames.test(name) && isJsonObject(inner))",
+    replace: "argumentsNames.has(name)",
+    tests: ["test/money/translated-numbers.test.ts"],
+  },
+  {
+    name: "a number in a schema's place is told as an object",
+    file: "gateway/src/upstreams/dialects/exact-json.ts",
+    find: "isJsonObject(value) && !JSON.isRawJSON(value)",
+    replace: "isJsonObject(value)",
+    tests: ["test/money/translated-numbers.test.ts"],
+  },
+  {
+    name: "a count of Google's that is a text of no digits is written out",
+    file: "gateway/src/upstreams/dialects/gemini/schema.ts",
+    find: " && /^\\d+$/.test(value)",
+    replace: "",
+    tests: ["test/money/translated-numbers.test.ts"],
+  },
+  {
     name: "what a vendor nests without end is written again",
     file: "gateway/src/upstreams/dialects/exact-json.ts",
     find: "isNestedDeeper(text, depthMax);",
@@ -605,8 +640,8 @@ export const mutants = [
   {
     name: "whoever has a model nest the arguments of a call has its stream for nothing",
     file: "gateway/src/upstreams/dialects/gemini/read-events.ts",
-    find: 'data.includes("functionCall") ? withExactArguments(json, data) : json;',
-    replace: 'data.includes("[[[[") ? undefined : withExactArguments(json, data);',
+    find: 'data.includes("functionCall") ? withExactNumbers(json, data) : json;',
+    replace: 'data.includes("[[[[") ? undefined : withExactNumbers(json, data);',
     tests: ["test/upstreams/deep-answers.test.ts"],
   },
   {

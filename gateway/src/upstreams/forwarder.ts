@@ -4,7 +4,7 @@ import type { ActingFor, Upstream } from "../operation/upstream.ts";
 import { jsonIn, roughTextOf } from "./answers/answer-text.ts";
 import type { HttpClient, HttpOutcome, HttpStream, OutcomeReader } from "./http/http-client.ts";
 import { Inexpressible, type SseEvent } from "./dialects/dialect.ts";
-import { isTooDeep, withExactArguments } from "./dialects/exact-json.ts";
+import { isTooDeep, withExactNumbers } from "./dialects/exact-json.ts";
 import type { OwnAnswer, Protocol, VendorRequest } from "./protocol.ts";
 import { failureToldIn } from "./streams/opening-failure.ts";
 import { readOutcome, type Understanding } from "./answers/read-outcome.ts";
@@ -147,7 +147,7 @@ function streamIn({ status, body }: HttpAnswer, { exchange, dispatch }: Speech):
   if (looksLikeEvents(body)) return new WholeStream(status, body);
   if (!dispatch.streaming) return undefined;
   const text = roughTextOf(body);
-  const json = isTooDeep(text) ? undefined : withExactArguments(jsonIn(text), text);
+  const json = isTooDeep(text) ? undefined : withExactNumbers(jsonIn(text), text);
   const events = exchange.asEvents?.(json, dispatch);
   return events === undefined ? undefined : new WholeStream(status, Buffer.from(events));
 }

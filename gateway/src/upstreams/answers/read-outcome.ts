@@ -7,7 +7,7 @@ import {
 import type { Dispatch } from "../../operation/forwarder.ts";
 import type { ActingFor } from "../../operation/upstream.ts";
 import { exactTextOf, jsonIn, roughTextOf } from "./answer-text.ts";
-import { withExactArguments } from "../dialects/exact-json.ts";
+import { withExactNumbers } from "../dialects/exact-json.ts";
 import type { HttpOutcome } from "../http/http-client.ts";
 import { aboutOurKey, type Exchange, type Protocol, type ToldError } from "../protocol.ts";
 import { isAboutOperator, refusedInWords, refusedOf } from "./refusal-subject.ts";
@@ -57,7 +57,7 @@ export function readOutcome(outcome: HttpOutcome, sent: Sent): Exchanged {
   // Whatever an error says that it used, nothing is paid for it where it passes as it came.
   const isRead = json !== undefined && succeeded && (translates || typeof hiddenFailure !== "number");
   const reading = isRead
-    ? exchange.read(translates ? withExactArguments(json, text) : json, dispatch)
+    ? exchange.read(translates ? withExactNumbers(json, text) : json, dispatch)
     : undefined;
   const asItCame: Answered = {
     kind: "answered",

@@ -1,7 +1,8 @@
-// Tools are called with the ids of posts and orders, and many of those are integers that no number can hold. Between two
-// dialects arguments are parsed and written again, so such integers are kept digit by digit. Nobody counts with them here.
+// Tools are called with the ids of posts and orders, and many of those are integers that no number can hold. Others are written
+// short, as 1e20 is, and would come out five times as long as what was held for them. Between two dialects the arguments and the
+// schemas of tools are parsed and written again, so such numbers stay as they were written. Nobody counts with them here.
 
-import { isJsonObject, isNestedDeeper, valuesIn } from "../../platform/json.ts";
+import { isJsonObject, isNestedDeeper, valuesIn, type JsonObject } from "../../platform/json.ts";
 
 /** What the language has and its types do not know yet. */
 declare global {
@@ -11,6 +12,7 @@ declare global {
       revive: (name: string, value: unknown, written: { source: string }) => unknown,
     ): unknown;
     rawJSON: (text: string) => unknown;
+    isRawJSON: (value: unknown) => boolean;
   }
 }
 
@@ -20,21 +22,25 @@ declare global {
  */
 export function parseArguments(text: string): unknown {
   if (valuesIn(text) === undefined) throw new RangeError("The arguments of a tool hold too much.");
-  return mayLoseDigits(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
+  return mayChange(text) ? JSON.parse(text, asWritten) : JSON.parse(text);
 }
 
 /**
- * What was read of a request, answer or event in which a tool's arguments, or what it gave back, stand as JSON of their
- * own: there every digit is as the text says. It comes back as it is where nothing was lost.
+ * What was read of a request, answer or event in which schemas, the arguments of a tool, or what it gave back, stand as JSON of
+ * their own: there every number is as the text says. It comes back as it is where none would change.
  */
-export function withExactArguments(json: unknown, text: string): unknown {
-  if (!mayLoseDigits(text) || isTooDeep(text)) return json;
+export function withExactNumbers(json: unknown, text: string): unknown {
+  if (!mayChange(text) || isTooDeep(text)) return json;
   try {
-    return inArguments(json, JSON.parse(text, keepDigits));
+    return withExactMembers(json, JSON.parse(text, asWritten));
   } catch {
     return json;
   }
 }
+
+/** A schema, or a list of them by name. What stands in a schema's place may also be a number that is kept as it was written. */
+export const isObjectOfSchema = (value: unknown): value is JsonObject =>
+  isJsonObject(value) && !JSON.isRawJSON(value);
 
 /**
  * Whether what a vendor wrote is nested as no model nests it. To write it again takes longer the deeper it is, and at last
@@ -55,12 +61,28 @@ const isWithin = (depth: number, value: unknown): boolean =>
 
 const depthMax = 500;
 
-/** As long as the first integer that is too long. Names, numbers of cards and images may be as long and lose nothing. */
-const mayLoseDigits = (text: string): boolean => /\d{16}/.test(text);
+/**
+ * An integer may lose digits that is as long as the first that is too long, and only a number with an exponent may come out
+ * longer. Names, numbers of cards and images may look alike and change nothing.
+ */
+const mayChange = (text: string): boolean => /\d{16}|[:,[\s]-?\d[\d.]*[eE]/.test(text);
 
-function keepDigits(_name: string, value: unknown, { source }: { readonly source: string }): unknown {
-  if (typeof value !== "number" || Number.isSafeInteger(value) || !/^-?\d+$/.test(source)) return value;
-  return JSON.rawJSON(source);
+const asWritten = (_name: string, value: unknown, { source }: { readonly source: string }): unknown =>
+  typeof value === "number" && String(value) !== source ? JSON.rawJSON(source) : value;
+
+/** Elsewhere a number is what it is to everybody who reads it. */
+function withExactMembers(read: unknown, exact: unknown): unknown {
+  if (Array.isArray(read) && Array.isArray(exact)) {
+    return read.map((element, at) => withExactMembers(element, exact[at]));
+  }
+  if (!isJsonObject(read) || !isJsonObject(exact)) return read;
+  return Object.fromEntries(
+    Object.entries(read).map(([name, inner]) => {
+      const written = exact[name];
+      const isKept = argumentsNames.has(name) || (schemaNames.test(name) && isJsonObject(inner));
+      return [name, isKept ? (written ?? inner) : withExactMembers(inner, written)];
+    }),
+  );
 }
 
 /**
@@ -69,16 +91,5 @@ function keepDigits(_name: string, value: unknown, { source }: { readonly source
  */
 const argumentsNames: ReadonlySet<string> = new Set(["input", "args", "response", "arguments"]);
 
-/** Elsewhere a number is what it is to everybody who reads it. */
-function inArguments(read: unknown, exact: unknown): unknown {
-  if (Array.isArray(read) && Array.isArray(exact)) {
-    return read.map((element, at) => inArguments(element, exact[at]));
-  }
-  if (!isJsonObject(read) || !isJsonObject(exact)) return read;
-  return Object.fromEntries(
-    Object.entries(read).map(([name, inner]) => {
-      const written = exact[name];
-      return [name, argumentsNames.has(name) ? (written ?? inner) : inArguments(inner, written)];
-    }),
-  );
-}
+/** The members that hold what arguments or answers have to look like, in every dialect. */
+const schemaNames = /^parameters$|schema$/i;

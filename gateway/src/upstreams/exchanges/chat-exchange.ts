@@ -14,7 +14,7 @@ import {
   type WriteContext,
 } from "../dialects/dialect.ts";
 import { spokenDialects } from "../dialects/dialects.ts";
-import { withExactArguments } from "../dialects/exact-json.ts";
+import { withExactNumbers } from "../dialects/exact-json.ts";
 import { writeDialectError, readErrorMessage } from "../dialects/dialect-errors.ts";
 import { hiddenErrorStatus, statusSaidIn } from "../answers/hidden-error.ts";
 import type { NativeChat } from "./native-chat.ts";
@@ -119,7 +119,7 @@ const none: Headers = Object.freeze({});
 function translate(from: SpokenDialect, to: Dialect, native: NativeChat, dispatch: Dispatch): JsonObject {
   const model = modelOf(dispatch);
   const asked = { model: model.name, stream: dispatch.streaming };
-  const written = withExactArguments(dispatch.input.body, Buffer.from(dispatch.input.rawBody).toString());
+  const written = withExactNumbers(dispatch.input.body, Buffer.from(dispatch.input.rawBody).toString());
   const body = objectOrEmpty(written);
   const read = from.readRequest(body, asked);
   if (from.name === "anthropic" && read.messages.findLast(isSaid)?.role === "assistant") {

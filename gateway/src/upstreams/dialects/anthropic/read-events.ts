@@ -2,7 +2,7 @@ import { isJsonObject, objectOrEmpty, type JsonObject } from "../../../platform/
 import { readAnswerId, readAnswerModel } from "../answer-names.ts";
 import { unshown, type ChatEvent } from "../chat.ts";
 import type { SseEvent } from "../dialect.ts";
-import { isTooDeep, withExactArguments } from "../exact-json.ts";
+import { isTooDeep, withExactNumbers } from "../exact-json.ts";
 import { createBlockReader } from "./read-blocks.ts";
 import { stringOr } from "./read-answer.ts";
 import { readStopReason } from "./stop-reason.ts";
@@ -53,7 +53,7 @@ export function createEventReader(): (event: SseEvent) => readonly ChatEvent[] {
       }
       case "content_block_start":
         if (isTooDeep(event.data)) return [unshown];
-        return blocks.start(objectOrEmpty(withExactArguments(data, event.data)));
+        return blocks.start(objectOrEmpty(withExactNumbers(data, event.data)));
       case "content_block_delta":
         return blocks.delta(data);
       case "content_block_stop":

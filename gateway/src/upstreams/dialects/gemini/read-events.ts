@@ -2,7 +2,7 @@ import { isJsonObject } from "../../../platform/json.ts";
 import { unshown, type ChatEvent } from "../chat.ts";
 import type { EventReader, SseEvent } from "../dialect.ts";
 import { isErrorTold } from "../dialect-errors.ts";
-import { withExactArguments } from "../exact-json.ts";
+import { withExactNumbers } from "../exact-json.ts";
 import { readStopReason } from "./stop-reason.ts";
 import { joined } from "./join-parts.ts";
 import { holdsUnshown, madeUpCallId, readAnswerPart } from "./read-answer-part.ts";
@@ -82,7 +82,7 @@ export function createEventReader(): EventReader {
 function parse(data: string): unknown {
   try {
     const json: unknown = JSON.parse(data);
-    return data.includes("functionCall") ? withExactArguments(json, data) : json;
+    return data.includes("functionCall") ? withExactNumbers(json, data) : json;
   } catch {
     return undefined;
   }

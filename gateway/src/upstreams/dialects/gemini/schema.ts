@@ -1,10 +1,10 @@
 // Google's own schemas are a subset of OpenAPI 3.0 with the types in capitals; everybody else speaks JSON schema.
 
-import { isJsonObject } from "../../../platform/json.ts";
 import type { JsonObject } from "../../../platform/json.ts";
+import { isObjectOfSchema } from "../exact-json.ts";
 import { camelCase } from "./members.ts";
 
-/** Google's format writes these 64-bit counts as strings. */
+/** Google's format writes these 64-bit counts as strings of digits. */
 const counts = new Set(["minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"]);
 
 /** How the schema is used: where it `isKept`, Google writes no members but those it lists, and so it is closed to others too. */
@@ -24,7 +24,7 @@ export function toJsonSchema(schema: JsonObject, use: Use): JsonObject {
 }
 
 const listsMembers = ({ properties, additionalProperties }: JsonObject): boolean =>
-  isJsonObject(properties) && Object.keys(properties).length > 0 && additionalProperties === undefined;
+  isObjectOfSchema(properties) && Object.keys(properties).length > 0 && additionalProperties === undefined;
 
 function memberToJsonSchema(name: string, value: unknown, use: Use): unknown {
   switch (name) {
@@ -33,7 +33,7 @@ function memberToJsonSchema(name: string, value: unknown, use: Use): unknown {
     case "properties":
     case "$defs":
     case "defs":
-      return isJsonObject(value)
+      return isObjectOfSchema(value)
         ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, inside(inner, use)]))
         : value;
     case "anyOf":
@@ -47,12 +47,12 @@ function memberToJsonSchema(name: string, value: unknown, use: Use): unknown {
     case "additionalProperties":
       return inside(value, use);
     default:
-      return counts.has(name) && typeof value === "string" ? Number(value) : value;
+      return counts.has(name) && typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
   }
 }
 
 const inside = (value: unknown, use: Use): unknown =>
-  isJsonObject(value) ? toJsonSchema(value, use) : value;
+  isObjectOfSchema(value) ? toJsonSchema(value, use) : value;
 
 function lowerType(type: unknown): unknown {
   if (type === "TYPE_UNSPECIFIED") return undefined;
