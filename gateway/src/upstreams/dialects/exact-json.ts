@@ -38,8 +38,8 @@ export function withExactNumbers(json: unknown, text: string): unknown {
   }
 }
 
-/** A schema, or a list of them by name. What stands in a schema's place may also be a number that is kept as it was written. */
-export const isObjectOfSchema = (value: unknown): value is JsonObject =>
+/** An object, as a call's arguments or a schema have to be. To the language a number that is kept as it was written is one, too. */
+export const isWrittenObject = (value: unknown): value is JsonObject =>
   isJsonObject(value) && !JSON.isRawJSON(value);
 
 /**

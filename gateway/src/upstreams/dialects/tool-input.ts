@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../platform/json.ts";
-import { parseArguments } from "./exact-json.ts";
+import type { JsonObject } from "../../platform/json.ts";
+import { isWrittenObject, parseArguments } from "./exact-json.ts";
 
 /**
  * A call's arguments as the object that Anthropic and Google want. A model may write text that is no JSON object; an empty
@@ -9,7 +9,7 @@ export function writeToolInput(text: string): JsonObject {
   if (text.trim() === "") return {};
   try {
     const value: unknown = parseArguments(text);
-    return isJsonObject(value) ? value : { _raw: text };
+    return isWrittenObject(value) ? value : { _raw: text };
   } catch {
     return { _raw: text };
   }

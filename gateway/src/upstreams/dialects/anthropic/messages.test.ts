@@ -280,7 +280,7 @@ test("a conversation that the user does not begin is refused", () => {
 
 test("arguments that are no JSON object are not lost", () => {
   const inputOf = (args: string): unknown => writeAll(user(text("a")), assistant(call("1", args)));
-  for (const args of ['{"a":', "[1]", "null", "text"]) {
+  for (const args of ['{"a":', "[1]", "null", "text", "1e20", "1790000000000000001"]) {
     expect(inputOf(args)).toMatchObject([{}, { content: [{ input: { _raw: args } }] }]);
   }
   expect(inputOf('{"a":1}')).toMatchObject([{}, { content: [{ input: { a: 1 } }] }]);

@@ -2,7 +2,7 @@
 // closed. What it would refuse is told in the description instead, where the model reads it, as its own client does.
 
 import { isJsonObject, objectOrEmpty, type JsonObject } from "../../../platform/json.ts";
-import { isObjectOfSchema } from "../exact-json.ts";
+import { isWrittenObject } from "../exact-json.ts";
 
 export function strictSchema(schema: JsonObject): JsonObject {
   const kept: Record<string, unknown> = {};
@@ -54,9 +54,9 @@ function memberOf(name: string, value: unknown, schema: JsonObject): readonly [n
     case "properties":
     case "$defs":
     case "definitions":
-      return [name, isObjectOfSchema(value) ? eachOf(value) : undefined];
+      return [name, isWrittenObject(value) ? eachOf(value) : undefined];
     case "items":
-      return [name, isObjectOfSchema(value) ? strictSchema(value) : undefined];
+      return [name, isWrittenObject(value) ? strictSchema(value) : undefined];
     case "anyOf":
     case "allOf":
       return [name, variantsOf(value)];
@@ -106,7 +106,7 @@ const eachOf = (schemas: JsonObject): JsonObject =>
 
 const variantsOf = (value: unknown): unknown => (Array.isArray(value) ? value.map(inside) : undefined);
 
-const inside = (value: unknown): unknown => (isObjectOfSchema(value) ? strictSchema(value) : value);
+const inside = (value: unknown): unknown => (isWrittenObject(value) ? strictSchema(value) : value);
 
 function isObjectSchema({ type, properties, $ref }: JsonObject): boolean {
   if ($ref !== undefined) return false;

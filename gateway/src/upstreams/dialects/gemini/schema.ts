@@ -1,7 +1,7 @@
 // Google's own schemas are a subset of OpenAPI 3.0 with the types in capitals; everybody else speaks JSON schema.
 
 import type { JsonObject } from "../../../platform/json.ts";
-import { isObjectOfSchema } from "../exact-json.ts";
+import { isWrittenObject } from "../exact-json.ts";
 import { camelCase } from "./members.ts";
 
 /** Google's format writes these 64-bit counts as strings of digits. */
@@ -24,7 +24,7 @@ export function toJsonSchema(schema: JsonObject, use: Use): JsonObject {
 }
 
 const listsMembers = ({ properties, additionalProperties }: JsonObject): boolean =>
-  isObjectOfSchema(properties) && Object.keys(properties).length > 0 && additionalProperties === undefined;
+  isWrittenObject(properties) && Object.keys(properties).length > 0 && additionalProperties === undefined;
 
 function memberToJsonSchema(name: string, value: unknown, use: Use): unknown {
   switch (name) {
@@ -33,7 +33,7 @@ function memberToJsonSchema(name: string, value: unknown, use: Use): unknown {
     case "properties":
     case "$defs":
     case "defs":
-      return isObjectOfSchema(value)
+      return isWrittenObject(value)
         ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, inside(inner, use)]))
         : value;
     case "anyOf":
@@ -52,7 +52,7 @@ function memberToJsonSchema(name: string, value: unknown, use: Use): unknown {
 }
 
 const inside = (value: unknown, use: Use): unknown =>
-  isObjectOfSchema(value) ? toJsonSchema(value, use) : value;
+  isWrittenObject(value) ? toJsonSchema(value, use) : value;
 
 function lowerType(type: unknown): unknown {
   if (type === "TYPE_UNSPECIFIED") return undefined;

@@ -1,9 +1,8 @@
 // The parts that a model says, as both requests and answers hold them.
 
-import { isJsonObject } from "../../../platform/json.ts";
 import type { JsonObject } from "../../../platform/json.ts";
 import type { ReasoningPart, ToolCallPart } from "../chat.ts";
-import { parseArguments } from "../exact-json.ts";
+import { isWrittenObject, parseArguments } from "../exact-json.ts";
 import { writeToolInput } from "../tool-input.ts";
 import { withoutUndefined } from "../without-undefined.ts";
 import { writeThoughtSignature } from "./signatures.ts";
@@ -32,7 +31,7 @@ function readArguments(text: string): JsonObject | undefined {
   if (text.trim() === "") return {};
   try {
     const value: unknown = parseArguments(text);
-    return isJsonObject(value) ? value : undefined;
+    return isWrittenObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

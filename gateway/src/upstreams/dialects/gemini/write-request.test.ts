@@ -251,7 +251,7 @@ test("what Gemini cannot be told is refused", () => {
 test("a call whose arguments are no JSON object does not end the conversation, and is shown as it was", () => {
   const argsOf = (written: string): unknown =>
     write({ messages: [assistant({ ...call, arguments: written })] })["contents"];
-  for (const written of ["{", "[1]", "null", "text"])
+  for (const written of ["{", "[1]", "null", "text", "1e20", "1790000000000000001"])
     expect(argsOf(written)).toMatchObject([{ parts: [{ functionCall: { args: { _raw: written } } }] }]);
   expect(argsOf('{"a":1}')).toMatchObject([{ parts: [{ functionCall: { args: { a: 1 } } }] }]);
   expect(argsOf(" ")).toMatchObject([{ parts: [{ functionCall: { args: {} } }] }]);

@@ -1,7 +1,7 @@
 // What OpenAI wants to be said in a schema, and other vendors take as understood: the same schema, as it takes it.
 
 import type { JsonObject } from "../../../platform/json.ts";
-import { isObjectOfSchema } from "../exact-json.ts";
+import { isWrittenObject } from "../exact-json.ts";
 
 /** A tool without parameters often has no list of them elsewhere. */
 export function completeParameters(parameters: JsonObject): JsonObject {
@@ -19,7 +19,7 @@ export function completeSchema(schema: JsonObject): JsonObject {
 }
 
 function completeMember(word: string, value: unknown): unknown {
-  if (byName.has(word) && isObjectOfSchema(value)) {
+  if (byName.has(word) && isWrittenObject(value)) {
     return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, inside(schema)]));
   }
   if (variants.has(word) && Array.isArray(value)) return value.map(inside);
@@ -31,7 +31,7 @@ const byName: ReadonlySet<string> = new Set(["properties", "patternProperties", 
 const variants: ReadonlySet<string> = new Set(["anyOf", "oneOf", "allOf", "prefixItems"]);
 const alone: ReadonlySet<string> = new Set(["items", "additionalProperties", "not", "if", "then", "else"]);
 
-const inside = (value: unknown): unknown => (isObjectOfSchema(value) ? completeSchema(value) : value);
+const inside = (value: unknown): unknown => (isWrittenObject(value) ? completeSchema(value) : value);
 
 const isList = ({ type }: JsonObject): boolean =>
   type === "array" || (Array.isArray(type) && type.includes("array"));
