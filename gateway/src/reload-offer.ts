@@ -5,7 +5,7 @@ import type { Gateway } from "./gateway.ts";
 import type { ReloadEnd } from "./host/reload-on-change.ts";
 import type { Sandboxes } from "./host/sandboxes.ts";
 import { isOfStore } from "./ledger/store-errors.ts";
-import { tellOffer } from "./offer/advice/tell-offer.ts";
+import type { OfferNews } from "./offer/advice/offer-news.ts";
 import type { Catalogue } from "./operation/catalogue.ts";
 import { ConfigError } from "./platform/config-error.ts";
 import { describeError, type Log } from "./platform/log.ts";
@@ -18,6 +18,7 @@ interface Parts {
   readonly readCatalogue: (config: Config) => Promise<Catalogue>;
   readonly settings: Settings;
   readonly allowSandboxPublic: boolean;
+  readonly offerNews: OfferNews;
   readonly log: Log;
   readonly metrics: Metrics;
 }
@@ -30,10 +31,10 @@ export async function reloadOffer(parts: Parts): Promise<ReloadEnd> {
     checkPublic(config, parts);
     const catalogue = await parts.readCatalogue(config);
     const offer = await gateway.reload(catalogue, config, await sandboxes.urlFor(config));
-    tellOffer(offer, log);
+    const toldBefore = parts.offerNews.tell(offer);
     await gateway.publish();
     metrics.count("tollgate_config_reloads_total", { result: "ok" });
-    log.info("configuration reloaded", { operations: offer.operations.size });
+    log.info("configuration reloaded", { operations: offer.operations.size, told_before: toldBefore });
     return "over";
   } catch (error) {
     if (isOfStore(error)) {

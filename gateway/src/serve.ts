@@ -18,7 +18,7 @@ import type { Store } from "./store/store.ts";
 import type { StoreNews } from "./store/store-news.ts";
 import type { PlatformClient } from "./links/platform-client.ts";
 import type { Limiter } from "./limits/limiter.ts";
-import { tellOffer } from "./offer/advice/tell-offer.ts";
+import { createOfferNews } from "./offer/advice/offer-news.ts";
 import type { Catalogue } from "./operation/catalogue.ts";
 import type { Forwarder } from "./operation/forwarder.ts";
 import type { Clock } from "./platform/clock.ts";
@@ -90,12 +90,13 @@ export async function serve(parts: ServeParts): Promise<number> {
   const stopped = stopSignal();
   open.gateway = gateway;
   opening.resolve(gateway);
-  tellOffer(gateway.offer(), log);
+  const offerNews = createOfferNews(log);
+  offerNews.tell(gateway.offer());
   tellSettings(settings, { environment: parts.environment, config, baseUrl, log });
   const listensOn = hostAndPort(settings.host, listener.port);
   await sayOpen(parts, { offer: gateway.offer(), config, addresses, listensOn });
 
-  parts.reloads.begin(() => reloadOffer({ ...parts, gateway, sandboxes, readConfig }));
+  parts.reloads.begin(() => reloadOffer({ ...parts, gateway, sandboxes, readConfig, offerNews }));
   let published: Promise<void> | undefined;
   const publishing = setTimeout(() => void (published = gateway.publish()), publishAfterMs);
   await stopped;

@@ -239,6 +239,20 @@ export const mutants = [
     tests: ["test/operator/prices-not-recorded.test.ts"],
   },
   {
+    name: "each reload tells everything again that is not on offer, and nobody finds what is new",
+    file: "gateway/src/offer/advice/offer-news.ts",
+    find: "const fresh = without(told, before);",
+    replace: "const fresh = [...told];",
+    tests: ["test/operator/offer-news.test.ts"],
+  },
+  {
+    name: "what was told once of the offer is never told again, also when it was otherwise meanwhile",
+    file: "gateway/src/offer/advice/offer-news.ts",
+    find: "      told = linesOn(offer);\n",
+    replace: "      told = new Map([...told, ...linesOn(offer)]);\n",
+    tests: ["test/operator/offer-news.test.ts"],
+  },
+  {
     name: "the sandbox is sold while the configuration is being written",
     file: "gateway/src/config/config-reader.ts",
     find: "    if (config.setsNothing && !maySetNothing)",

@@ -95,20 +95,6 @@ describe("the configuration", () => {
     },
   );
 
-  test("that sells something at a doubtful price is warned of in the log, once at the start and at each reload", async () => {
-    const configWith = (input: string): string =>
-      `models: { pasted: { price: { input: ${input}, output: 2 } } }\n`;
-    const gateway = await start({ config: configWith("3e-06"), environment: { TOLLGATE_LOG: "warn" } });
-    const warnings = (): number => gateway.stderr().split("USD per million tokens").length - 1;
-    await until(() => gateway.stderr().includes("pasted (input: 0.000003)"));
-    expect(warnings()).toBe(1);
-    // Whoever answers has begun to watch the file.
-    expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
-    writeFileSync(join(starts.folder, "tollgate.yaml"), configWith("4e-06"));
-    await until(() => gateway.stderr().includes("pasted (input: 0.000004)"));
-    expect(warnings()).toBe(2);
-  });
-
   test("names folders of one's own from where it lies, and the file in them that cannot be used", async () => {
     const etc = join(starts.folder, "etc");
     const file = join(etc, "mine/broken.ts");
