@@ -25,6 +25,22 @@ export const mutants = [
     only: "is told, until the role has them",
   },
   {
+    name: "nodes: who looks at the books takes a pooler that mixes up statements for the server",
+    file: `${postgres}/postgres-place.ts`,
+    find: "      await reached(() => checkStatements({ url, monotonicMs }));\n",
+    replace: "",
+    tests: [`${postgres}/server/check-statements.services.test.ts`],
+    only: "leaves the statements of one connection to the next",
+  },
+  {
+    name: "nodes: who opens the books learns from the middle of its work that statements are mixed up",
+    file: `${postgres}/postgres-store.ts`,
+    find: "  await checkStatements({ url, monotonicMs });\n",
+    replace: "",
+    tests: [`${postgres}/server/check-statements.services.test.ts`],
+    only: "leaves the statements of one connection to the next",
+  },
+  {
     name: "nodes: accounts are decided by without being locked",
     file: `${postgres}/ledger/fact-rows.ts`,
     find: '${lockOf("FOR NO KEY UPDATE", lock)} ${lock === "skip" ? "SKIP LOCKED" : ""}',

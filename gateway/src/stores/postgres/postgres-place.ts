@@ -1,6 +1,7 @@
 import { NotWritten } from "../../ledger/store-errors.ts";
 import type { DataPlace } from "../data-place.ts";
 import { checkBounds } from "./server/check-bounds.ts";
+import { checkStatements } from "./server/check-statements.ts";
 import { openDatabase, type Database } from "./server/database.ts";
 import { isPooler, isUnreached } from "./server/failures.ts";
 import { findSecret } from "./installation-rows.ts";
@@ -34,14 +35,16 @@ export function postgresPlace(url: string, monotonicMs: () => number): DataPlace
   return {
     name,
     hasData: () => briefly(hasSchema),
-    look: () =>
-      briefly(async (db) => {
+    look: async () => {
+      await reached(() => checkStatements({ url, monotonicMs }));
+      return briefly(async (db) => {
         // A server that takes no writes answers all questions.
         await db.ping();
         await checkBounds(db.read);
         const seen = await lookAtSchema(db.read);
         return seen && { ...seen, fingerprint: await findSecret(db) };
-      }),
+      });
+    },
     // Only the server knows its disk, and says so when it is looked at.
     checkRoom: () => {},
     explain: (error) => error,
@@ -76,8 +79,9 @@ function whyNot(error: unknown): string {
   const { cause = error } = error instanceof NotWritten ? error : {};
   if (isPooler(cause)) {
     return (
-      `${messageOf(cause)}. So says a pooler such as PgBouncer, which must give each connection a session of its own, or ` +
-      "better stays out of the way: name the server itself in TOLLGATE_STORE."
+      `${messageOf(cause)}. So says a pooler such as PgBouncer, which better stays out of the way: name the server itself in ` +
+      "TOLLGATE_STORE. Where that cannot be, each connection needs a session of its own (pool_mode = session) or, from PgBouncer " +
+      "1.21 on, its own statements (max_prepared_statements)."
     );
   }
   if (!isUnreached(cause)) return messageOf(cause);

@@ -4,6 +4,7 @@ import { systemClock } from "../../platform/clock.ts";
 import { TransitMap } from "../../platform/transit-map.ts";
 import type { OpeningEvents } from "../data-place.ts";
 import { checkBounds } from "./server/check-bounds.ts";
+import { checkStatements } from "./server/check-statements.ts";
 import { openDatabase } from "./server/database.ts";
 import { claimSecret, findSecret } from "./installation-rows.ts";
 import { checkVersion, migrate } from "./schema/migrate.ts";
@@ -51,6 +52,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { onRecovered = () => {}, onNodesSeen } = options;
   const { deadAfterMs = deadAfterUsualMs } = options;
   const { wallMs, monotonicMs } = clock;
+  await checkStatements({ url, monotonicMs });
   const db = openDatabase({ url, monotonicMs, connectionsMax: options.connectionsMax });
   const forward = await checkBounds(db.readPatiently)
     .then(() => migrate(db, deadAfterMs))
