@@ -9,6 +9,7 @@ import type { Config } from "./config/config.ts";
 import { readSettings, usualFileIn, type Settings } from "./config/environment.ts";
 import { loadConfig } from "./config/load-config.ts";
 import { checkPublic } from "./config/public-sandbox.ts";
+import { secretFilesOf } from "./config/secret-files.ts";
 import { sentInTheClear } from "./config/sent-in-the-clear.ts";
 import type { CliParts } from "./doors/cli/cli-parts.ts";
 import { runCommand, tellFailure } from "./doors/cli/run-command.ts";
@@ -145,7 +146,8 @@ async function cliParts(settings: Settings): Promise<CliParts> {
     write: output.write,
     showProgress,
     serve: async ({ allowSandboxPublic }, greet) => {
-      const reloads = openReloads(settings.configFile.path);
+      const { path } = settings.configFile;
+      const reloads = openReloads(path, () => secretFilesOf(path, environment));
       checkAddress(settings);
       const { startServer } = await import("./start-server.ts");
       return startServer({

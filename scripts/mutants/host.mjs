@@ -295,6 +295,20 @@ export const mutants = [
     tests: ["gateway/src/config/environment.test.ts"],
   },
   {
+    name: "a vendor's new key waits in its file for a signal",
+    file: "gateway/src/main.ts",
+    find: "openReloads(path, () => secretFilesOf(path, environment))",
+    replace: "openReloads(path, () => (void secretFilesOf, []))",
+    tests: ["test/operator/secrets-in-files.test.ts"],
+  },
+  {
+    name: "a secret that a changed configuration names first is watched from the next start on",
+    file: "gateway/src/host/reload-on-change.ts",
+    find: "    stopsOfSecrets = watchSecrets();\n    onChange();",
+    replace: "    onChange();",
+    tests: ["gateway/src/host/reload-on-change.test.ts"],
+  },
+  {
     name: "half of a configuration is put in force",
     file: "gateway/src/host/watch-file.ts",
     find: "if (!isAtRest || stamp === told) return;",

@@ -1,7 +1,7 @@
 // Secrets as containers have them: each in a file, of which a variable says the name.
 
 import { expect, test } from "bun:test";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openFinancialDatasetsDouble } from "../doubles/financialdatasets.ts";
 import { callerAt } from "../support/caller.ts";
@@ -18,7 +18,7 @@ function writeSecret(name: string, text: string): string {
   return path;
 }
 
-test("a vendor's new key holds from the next SIGHUP on, without a new start, and no mistake in its file ends the old one", async () => {
+test("a vendor's new key holds from a SIGHUP on, without a new start, and no mistake in its file ends the old one", async () => {
   const vendor = await openFinancialDatasetsDouble({ key: "the-new-key" });
   try {
     const file = writeSecret("vendor-key", "the-old-key\n");
@@ -39,6 +39,45 @@ test("a vendor's new key holds from the next SIGHUP on, without a new start, and
     expect(gateway.stderr()).toContain(`upstreams.findata.key: FINDATA_KEY_FILE: ${file} is empty`);
     expect(await buy()).toBe(200);
     expect(gateway.stderr()).not.toContain("the-new-key");
+  } finally {
+    await vendor.close();
+  }
+});
+
+test("a vendor's new key holds soon after its file was replaced, by a change of links as Kubernetes does it, without a signal", async () => {
+  const vendor = await openFinancialDatasetsDouble({ key: "the-new-key" });
+  try {
+    const mounted = join(starts.folder, "mounted");
+    const putInPlace = (version: string, key: string): void => {
+      mkdirSync(join(mounted, version), { recursive: true });
+      writeFileSync(join(mounted, version, "vendor-key"), key);
+      symlinkSync(version, join(mounted, "..data_tmp"));
+      renameSync(join(mounted, "..data_tmp"), join(mounted, "..data"));
+    };
+    const configWith = (key: string): string =>
+      `sandbox: off\nupstreams: { findata: { protocol: financialdatasets, url: "${vendor.url}", key: "\${${key}}" } }`;
+    putInPlace("..v1", "the-old-key");
+    symlinkSync("..data/vendor-key", join(mounted, "vendor-key"));
+    const gateway = await starts.start({
+      config: configWith("FINDATA_KEY"),
+      environment: {
+        FINDATA_KEY_FILE: join(mounted, "vendor-key"),
+        LATE_KEY_FILE: join(starts.folder, "late"),
+      },
+    });
+    const buy = async (): Promise<number> => (await callerAt(gateway.url).call(gateway, snapshotPath)).status;
+    expect(await buy()).toBe(503);
+    putInPlace("..v2", "the-new-key");
+    await until(async () => (await buy()) === 200);
+
+    // A configuration that wants a secret which is not there yet is taken as soon as it is.
+    const late = join(starts.folder, "late");
+    writeFileSync(join(starts.folder, "tollgate.yaml"), configWith("LATE_KEY"));
+    await until(() => gateway.stderr().includes(`LATE_KEY_FILE: ${late} is not there`));
+    const reloads = (): number => gateway.stderr().split("configuration reloaded").length;
+    const before = reloads();
+    writeFileSync(late, "the-new-key");
+    await until(() => reloads() > before);
   } finally {
     await vendor.close();
   }

@@ -10,14 +10,20 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function readVariable(environment: Environment, name: string): string | undefined {
   const said = environment[name] === "" ? undefined : environment[name];
-  const inFile = `${name}_FILE`;
-  const path = environment[inFile];
-  if (path === undefined || path === "") return said;
+  const inFile = fileVariableOf(name);
+  const path = secretFileOf(environment, name);
+  if (path === undefined) return said;
   if (said !== undefined) throw new Error(`${name} and ${inFile} are both set; one of them can hold`);
   const text = readSecretFile(path, inFile).replace(/\r?\n$/, "");
   if (text === "") throw new Error(`${inFile}: ${path} is empty`);
   return text;
 }
+
+/** The file that is read for a variable, where one is named. */
+export const secretFileOf = (environment: Environment, name: string): string | undefined =>
+  environment[fileVariableOf(name)] || undefined;
+
+const fileVariableOf = (name: string): string => `${name}_FILE`;
 
 /** A secret is short; whatever is longer was named by mistake. */
 const secretBytesMax = 64 * 1024;

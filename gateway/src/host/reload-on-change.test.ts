@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { until } from "../../../test/support/until.ts";
@@ -25,7 +25,7 @@ function createReload() {
 /** These tests are about the signal alone. */
 const nowhere = join(import.meta.dir, "no-such-file");
 function beginReloads(reload: () => Promise<ReloadEnd>): () => void {
-  const reloads = openReloads(nowhere);
+  const reloads = openReloads(nowhere, () => []);
   reloads.begin(reload);
   return reloads.stop;
 }
@@ -48,7 +48,7 @@ test("reloads follow one another, and all that is wanted meanwhile is one more",
 
 test("what is wanted before they begin is one reload when they do", async () => {
   const { counts, reload, end } = createReload();
-  const reloads = openReloads(nowhere);
+  const reloads = openReloads(nowhere, () => []);
   signal();
   signal();
   expect(counts.begun).toBe(0);
@@ -63,13 +63,41 @@ test("a file that changes after they were opened and before they begin is reload
   const folder = mkdtempSync(join(tmpdir(), "tollgate-reloads-"));
   const file = join(folder, "file");
   writeFileSync(file, "before");
-  const reloads = openReloads(file);
+  const reloads = openReloads(file, () => []);
   writeFileSync(file, "after");
   const { counts, reload, end } = createReload();
   reloads.begin(reload);
   await until(() => counts.begun === 1);
   await end();
   reloads.stop();
+  rmSync(folder, { recursive: true });
+});
+
+test("a file of a secret that changes is a reload, also one that the file names only since it changed, until a stop", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-reloads-"));
+  const file = join(folder, "file");
+  const [first, second] = [join(folder, "first"), join(folder, "second")];
+  writeFileSync(file, first);
+  writeFileSync(first, "before");
+  const reloads = openReloads(file, () => [readFileSync(file, "utf8")]);
+  const { counts, reload, end } = createReload();
+  reloads.begin(reload);
+  const reloadedAfter = async (path: string, text: string): Promise<void> => {
+    const { begun } = counts;
+    writeFileSync(path, text);
+    await until(() => counts.begun > begun);
+    await end();
+  };
+  await reloadedAfter(first, "after");
+  await reloadedAfter(file, second);
+  writeFileSync(first, "which nobody reads any more");
+  // It was not there until now.
+  await reloadedAfter(second, "after");
+  expect(counts).toEqual({ begun: 3, most: 1 });
+  reloads.stop();
+  writeFileSync(second, "after the stop");
+  await Bun.sleep(1_300);
+  expect(counts.begun).toBe(3);
   rmSync(folder, { recursive: true });
 });
 

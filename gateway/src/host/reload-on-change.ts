@@ -15,11 +15,12 @@ export interface Reloads {
 }
 
 /**
- * Wants a reload when the file changes and at SIGHUP, one at a time: the newest file must win. Whatever comes while one
- * runs is one more reload after it. One that is to be tried again is, ever more slowly, until it is over. A server
- * opens it before it reads the file: a change during its start would be missed otherwise, and the signal would end it.
+ * Wants a reload when the file changes, or one that it takes secrets from, and at SIGHUP, one at a time: the newest file must
+ * win. Whatever comes while one runs is one more reload after it. One that is to be tried again is, ever more slowly, until
+ * it is over. A server opens it before it reads the file: a change during its start would be missed otherwise, and the signal
+ * would end it.
  */
-export function openReloads(file: string): Reloads {
+export function openReloads(file: string, secretFiles: () => readonly string[]): Reloads {
   let reload: (() => Promise<ReloadEnd>) | undefined;
   let isRunning = false;
   let isWanted = false;
@@ -56,7 +57,15 @@ export function openReloads(file: string): Reloads {
   };
 
   process.on("SIGHUP", onChange);
-  const stopWatching = watchFile(file, onChange);
+  // Before the reload reads them: what changes after that is one more.
+  const watchSecrets = () => secretFiles().map((path) => watchFile(path, onChange));
+  let stopsOfSecrets = watchSecrets();
+  const stopWatchingSecrets = (): void => stopsOfSecrets.forEach((stop) => stop());
+  const stopWatching = watchFile(file, () => {
+    stopWatchingSecrets();
+    stopsOfSecrets = watchSecrets();
+    onChange();
+  });
   return {
     begin: (given) => {
       reload = given;
@@ -67,6 +76,7 @@ export function openReloads(file: string): Reloads {
       isStopped = true;
       clearTimeout(retry);
       stopWatching();
+      stopWatchingSecrets();
     },
   };
 }
