@@ -279,11 +279,21 @@ test("a stream that OpenAI gives up is charged for what passed, and says so with
     `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`;
   const said = { item_id: "msg_0", output_index: 0, content_index: 0, delta: "Well, ".repeat(20) };
   const error = { code: "invalid_api_key", message: "Incorrect API key provided: sk-secret." };
-  for (const end of [
-    event("response.failed", { response: { id: "r", status: "failed", output: [], error } }),
-    event("error", error),
-    "",
-  ]) {
+  const limit = {
+    code: "rate_limit_exceeded",
+    message: "Rate limit reached in organization org-secret: Limit 30000. Please try again in 2.5s.",
+  };
+  const busy =
+    '"error":{"type":"rate_limit_error","message":"The upstream is busy. Please try again in 2.5s."}';
+  const failed = (why: object): string =>
+    event("response.failed", { response: { id: "r", status: "failed", output: [], error: why } });
+  for (const [end, words] of [
+    [failed(error), "cannot go on"],
+    [event("error", error), "cannot go on"],
+    [failed(limit), busy],
+    [event("error", limit), busy],
+    ["", "broke off"],
+  ] as const) {
     openai.answerNext({
       status: 200,
       headers: { "Content-Type": "text/event-stream" },
@@ -295,6 +305,7 @@ test("a stream that OpenAI gives up is charged for what passed, and says so with
     const response = await ask("gpt-5.5", { stream: true });
     const told = await response.text();
     expect(told).toContain("event: error");
+    expect(told).toContain(words);
     expect(told).not.toContain("secret");
     const receipt = await gateway.receipt(account, response);
     expect(receipt).toMatchObject({ outcome: "failed", usage_source: "estimated" });

@@ -306,7 +306,7 @@ describe("an error that a model's vendor tells with the status of a success", ()
     for (const [error, told] of [
       [{ code: "insufficient_quota" }, false],
       [{ code: "invalid_api_key" }, false],
-      [{ code: "rate_limit_exceeded" }, true],
+      [{ code: "rate_limit_exceeded" }, false],
       [{ code: "server_error" }, true],
     ] as const) {
       meetAnew();

@@ -7,9 +7,11 @@ import {
 import type { Dispatch } from "../../operation/forwarder.ts";
 import type { ActingFor } from "../../operation/upstream.ts";
 import { exactTextOf, jsonIn, roughTextOf } from "./answer-text.ts";
+import { isJsonObject } from "../../platform/json.ts";
 import { withExactNumbers } from "../dialects/exact-json.ts";
 import type { HttpOutcome } from "../http/http-client.ts";
 import { aboutOurKey, type Exchange, type Protocol, type ToldError } from "../protocol.ts";
+import { withoutLimits } from "./own-limits.ts";
 import { isAboutOperator, refusedInWords, refusedOf } from "./refusal-subject.ts";
 import { repeatsSecret } from "../repeated-secret.ts";
 import { readRetryAfterSeconds } from "./retry-after.ts";
@@ -117,7 +119,12 @@ function asTold(
     return rewritten({ ...asItCame, status: reading.error.status }, reading.error.json);
   const asBilled = reading?.asBilled;
   if (asBilled) return { ...asItCame, asBilled: (used) => rewritten(asItCame, asBilled(used)) };
-  const { status, answer } = asItCame;
+  const { status, answer, hiddenFailure } = asItCame;
+  // It was not read for what it costs, which is nothing.
+  if (typeof hiddenFailure === "number" && isJsonObject(answer.json)) {
+    const told = withoutLimits(answer.json);
+    return told === undefined ? asItCame : rewritten(asItCame, told);
+  }
   const isError = answer.json !== undefined && !isSuccessStatus(status);
   const inOurWords = isError ? exchange.readError?.(status, answer.json, dispatch) : reading?.json;
   return inOurWords === undefined ? asItCame : rewritten(asItCame, inOurWords);

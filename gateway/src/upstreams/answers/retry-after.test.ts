@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readDelaySeconds, readRetryAfterSeconds } from "./retry-after.ts";
+import { readDelayMs, readDelaySeconds, readRetryAfterSeconds } from "./retry-after.ts";
 
 const now = "Wed, 21 Oct 2026 07:28:00 GMT";
 const cases: readonly (readonly [
@@ -41,4 +41,24 @@ test.each([
   [undefined, undefined],
 ])("a delay of %p asks for %p seconds", (written, seconds) => {
   expect(readDelaySeconds(written)).toBe(seconds);
+});
+
+test.each([
+  ["20ms", 20],
+  ["2.5s", 2_500],
+  ["16.1s", 16_100],
+  ["1 second", 1_000],
+  ["6 seconds", 6_000],
+  ["1m26.4s", 86_400],
+  ["1h0m2s", 3_602_000],
+  ["0.2ms", 1],
+  ["999999999h", 86_400_000],
+  ["1.2.3s", undefined],
+  ["-1s", undefined],
+  ["5", undefined],
+  ["5s later", undefined],
+  [5, undefined],
+  [undefined, undefined],
+])("a delay of %p asks for %p milliseconds", (written, milliseconds) => {
+  expect(readDelayMs(written)).toBe(milliseconds);
 });

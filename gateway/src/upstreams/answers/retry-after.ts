@@ -24,4 +24,18 @@ export function readDelaySeconds(written: unknown): number | undefined {
   return told === undefined ? undefined : withinReason(Math.ceil(Number(told)));
 }
 
+/** The same as it is said in sentences, such as `20ms`, `6 seconds` or `1m26.4s`: whoever reads those waits no longer than told. */
+export function readDelayMs(written: unknown): number | undefined {
+  if (typeof written !== "string" || !delays.test(written)) return undefined;
+  const amounts = [...written.matchAll(/([\d.]+) ?(ms|[hms])/g)];
+  const toldMs = amounts.reduce(
+    (sum, [, amount, unit = ""]) => sum + Number(amount) * (unitsMs[unit] ?? 0),
+    0,
+  );
+  return Math.min(Math.max(1, Math.round(toldMs)), secondsMax * 1_000);
+}
+
+const delays = /^(?:(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[hms])){1,4}|\d{1,9} seconds?)$/;
+const unitsMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
+
 const withinReason = (seconds: number): number => Math.min(Math.max(1, seconds), secondsMax);

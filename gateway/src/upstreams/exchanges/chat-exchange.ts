@@ -17,6 +17,7 @@ import { spokenDialects } from "../dialects/dialects.ts";
 import { withExactNumbers } from "../dialects/exact-json.ts";
 import { writeDialectError, readErrorMessage } from "../dialects/dialect-errors.ts";
 import { hiddenErrorStatus, statusSaidIn } from "../answers/hidden-error.ts";
+import { withoutLimits } from "../answers/own-limits.ts";
 import type { NativeChat } from "./native-chat.ts";
 import type { Exchange, VendorRequest } from "../protocol.ts";
 import { saidInEvents } from "../streams/said-in-events.ts";
@@ -68,7 +69,8 @@ export function chatExchange(native: NativeChat): Exchange {
       // Where nothing is translated, the answer is read only for what must be paid.
       if (callers === own) {
         const keptIds = native.keepsAnswer?.(dispatch) ? keptIdOf(json) : nothingKept;
-        return { tokens: readTokens(json, native, undefined), keptIds };
+        const told = isJsonObject(json) ? withoutLimits(json) : undefined;
+        return { json: told, tokens: readTokens(json, native, undefined), keptIds };
       }
       const failure = failureIn(json);
       if (failure !== undefined) {

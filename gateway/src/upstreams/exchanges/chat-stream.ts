@@ -9,6 +9,7 @@ import { brokenOff, stopped, withheld, type CutShort } from "../dialects/cut-sho
 import type { SpokenDialect, SseEvent, WriteContext } from "../dialects/dialect.ts";
 import type { ShownEnding, StreamRules } from "../streams/frame-passer.ts";
 import { saysError } from "../answers/hidden-error.ts";
+import { eventWithoutLimits, toldInstead } from "../answers/own-limits.ts";
 import type { NativeChat } from "./native-chat.ts";
 import type { OperatorWords } from "../protocol.ts";
 import { withheldRefusal } from "../answers/refusal-subject.ts";
@@ -52,10 +53,11 @@ export function chatStream(
       ...(native.keepsAnswer?.(dispatch) && keepingId(common.read)),
       readEnd: read.end,
       alike: form === serverSent,
-      write: (frame, events) =>
-        events.some(isWithheld)
-          ? sayError(errorOf(withheld))
-          : (native.showFrame?.(frame, context) ?? form.sayFrame(frame)),
+      write: (frame, events) => {
+        if (events.some(isWithheld)) return sayError(errorOf(withheld));
+        const told = frame.event && eventWithoutLimits(frame.event);
+        return told ? form.say(told) : (native.showFrame?.(frame, context) ?? form.sayFrame(frame));
+      },
       // A vendor that ended in good order but never said that it had finished is booked as having failed, so it is told
       // as that: official clients take a stream that just ends for a whole answer.
       end: (ending) => (ending === "whole" ? "" : sayError(cutBy(ending))) + form.end(),
@@ -116,9 +118,10 @@ function withheldFrom(
   if (!events.some(isError)) return events;
   const json = objectIn(data);
   const said = json && errorSaidIn(json);
-  const refused = said && withheldRefusal(said, words);
-  if (refused === undefined) return events;
-  return events.map((event) => (isError(event) ? { ...errorOf(withheld), refused } : event));
+  if (said === undefined) return events;
+  const refused = withheldRefusal(said, words);
+  const instead = refused ? { ...errorOf(withheld), refused } : toldInstead(said);
+  return events.map((event) => (isError(event) ? { ...event, ...instead } : event));
 }
 
 /** OpenAI's responses say it in the event itself, or inside of the response that failed. */

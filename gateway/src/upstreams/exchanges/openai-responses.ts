@@ -8,6 +8,7 @@ import type { CallInput } from "../../operation/call-input.ts";
 import { isJsonObject, objectOrEmpty, objectsIn, type JsonObject } from "../../platform/json.ts";
 import { guessTokens } from "../../prices/guess-tokens.ts";
 import { errorIn, hiddenFailureIn, statusSaidIn } from "../answers/hidden-error.ts";
+import { withoutLimits } from "../answers/own-limits.ts";
 import { withheldRefusal } from "../answers/refusal-subject.ts";
 import { errorBodyOf, readErrorMessage } from "../dialects/dialect-errors.ts";
 import { markStart } from "../dialects/marks.ts";
@@ -26,7 +27,11 @@ export const openaiResponses: Exchange = {
   request: (dispatch) => ({ method: "POST", path: dispatch.service.path, body: responsesBody(dispatch) }),
   hiddenFailure,
   isKeptElsewhere: isResponseKeptElsewhere,
-  read: (json, dispatch) => ({ tokens: readTokens(json), keptIds: keptIdsIn(json, dispatch) }),
+  read: (json, dispatch) => ({
+    json: isJsonObject(json) ? withoutLimits(json) : undefined,
+    tokens: readTokens(json),
+    keptIds: keptIdsIn(json, dispatch),
+  }),
   asEvents: responseEvents,
   beginnings: () => onlyBegins,
   stream: responsesStream,

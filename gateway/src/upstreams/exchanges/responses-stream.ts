@@ -4,6 +4,7 @@ import type { Dispatch } from "../../operation/forwarder.ts";
 import { objectOrEmpty, type JsonObject } from "../../platform/json.ts";
 import { objectIn } from "../answers/answer-text.ts";
 import { saysError } from "../answers/hidden-error.ts";
+import { eventWithoutLimits } from "../answers/own-limits.ts";
 import { withheldRefusal } from "../answers/refusal-subject.ts";
 import { unshown, type ChatEvent } from "../dialects/chat.ts";
 import { brokenOff, stopped, withheld, type CutShort } from "../dialects/cut-short.ts";
@@ -32,7 +33,11 @@ export function responsesStream(dispatch: Dispatch, words: OperatorWords): Strea
       return events;
     },
     alike: true,
-    write: ({ text }, events) => (events.some(isWithheld) ? sayError(withheld, nextNumber) : text),
+    write: ({ text, event }, events) => {
+      if (events.some(isWithheld)) return sayError(withheld, nextNumber);
+      const told = event && eventWithoutLimits(event);
+      return told ? sseText(told) : text;
+    },
     end: (ending) => (ending === "whole" ? "" : sayError(cutBy(ending), nextNumber)),
     keptIds: () => kept.all,
     oddFigures: (frame) => {

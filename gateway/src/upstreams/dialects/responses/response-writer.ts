@@ -193,11 +193,13 @@ export class ResponseWriter {
     const begun = this.#begin();
     this.#failed = true;
     const { message } = error;
+    // OpenAI has few words for it; at this one agents look in the message how long to wait.
+    const code = error.code === "rate_limit_exceeded" ? error.code : "server_error";
     const response = writeResponse(this.#context, {
       status: "failed",
       output: this.#written,
       usage: this.#usage,
-      error: { code: "server_error", message },
+      error: { code, message },
     });
     return [...begun, ["error", writeError(error)], ["response.failed", { response }]];
   }
