@@ -395,6 +395,13 @@ export const mutants = [
     tests: ["test/agents/agent-sessions.test.ts"],
   },
   {
+    name: "the name of a method that does not fit is said back twice, however long",
+    file: "gateway/src/doors/mcp/let-agent-in.ts",
+    find: "[id, method, name, progressToken, revision]",
+    replace: "[id, progressToken]",
+    tests: ["test/agents/agent-door.test.ts"],
+  },
+  {
     name: "a message is named as long as it likes",
     file: "gateway/src/doors/mcp/let-agent-in.ts",
     find: "  if (isNamedTooLong(parsed.value)) return namedTooLong();\n",

@@ -1,5 +1,26 @@
 export const mutants = [
   {
+    name: "who sends a name of megabytes is told it back",
+    file: "gateway/src/platform/refusals.ts",
+    find: "super(shortened(message, messageCharactersMax));",
+    replace: "super(message);",
+    tests: ["test/bad-inputs/bodies.test.ts"],
+  },
+  {
+    name: "the member at fault is named in full, however long",
+    file: "gateway/src/platform/refusals.ts",
+    find: "{ ...details, field: shortened(details.field) }",
+    replace: "details",
+    tests: ["test/bad-inputs/bodies.test.ts"],
+  },
+  {
+    name: "of a long message what is wrong is left out",
+    file: "gateway/src/platform/shortened.ts",
+    find: "${text.slice(-half)}",
+    replace: "",
+    tests: ["test/bad-inputs/bodies.test.ts"],
+  },
+  {
     name: "whoever takes a file of many calls keeps everybody waiting until it is done",
     file: "gateway/src/doors/account/download-calls.ts",
     find: "    await nextTurn();\n",

@@ -265,6 +265,21 @@ describe("browsers and proxies", () => {
     expect(message.error).toMatchObject({ code: -32600, message: expect.stringContaining("256") as string });
   });
 
+  test("a method, a tool or a revision with a long name is refused without saying the name back", async () => {
+    const long = "x".repeat(257);
+    const tool = { headers: { "mcp-name": "use" } };
+    const revision = { meta: { "io.modelcontextprotocol/protocolVersion": long } };
+    const asked = await Promise.all([
+      askModern(mcp, account.key, long),
+      askModern(mcp, account.key, "tools/call", { name: long, arguments: {} }, tool),
+      askModern(mcp, account.key, "tools/list", {}, revision),
+    ]);
+    for (const { status, message } of asked) {
+      expect([status, message.error?.code]).toEqual([400, -32600]);
+      expect(JSON.stringify(message)).not.toContain("xx");
+    }
+  });
+
   test("beside what a tool is given a message has at most a thousand values, a tool may be given more", async () => {
     const list = (count: number): string[] => Array.from({ length: count }, () => "x");
     const listed = (count: number): Promise<Rpc> =>

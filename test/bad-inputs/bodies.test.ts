@@ -56,6 +56,42 @@ describe("what a body can be", () => {
     }
   });
 
+  const long = "x".repeat(500_000);
+  const member = { [long]: 1 };
+  const longWords: readonly (readonly [path: string, body: object, reason: string])[] = [
+    [
+      "/v1/limits/requests",
+      { expected_rpm: 1, expected_tpm: 1, models: ["a"], use_case: "b", ...member },
+      "unknown member",
+    ],
+    ["/apis/v1/social_a/auth_social_a", member, "unknown member"],
+    ["/apis/v1/social_a/follow_social_a", { target_user_id: "1", ...member }, "unknown member"],
+    ["/apis/v1/research/deep-search", { query: "a", ...member }, "unknown member"],
+    [
+      "/v1/chat/completions",
+      { model: "gpt-4o", messages: [], ...member, [long.toUpperCase()]: 1 },
+      "in the case of its letters alone",
+    ],
+    [
+      "/v1beta/models/gemini-2.5-flash:generateContent",
+      { contents: [{ parts: [{ text: "a" }] }], tools: [member] },
+      "leave it out or switch it off",
+    ],
+  ];
+
+  test.each(longWords)("%s says what is wrong with a long name in few words", async (path, body, reason) => {
+    await expectNothingHappened(gateway, async () => {
+      const response = await post(path, body);
+      const answer = await response.text();
+      expect({ status: response.status, isShort: answer.length < 5_000 }).toEqual({
+        status: 400,
+        isShort: true,
+      });
+      expect(answer).toContain(reason);
+      expect(answer).toContain("xxx");
+    });
+  });
+
   test("a member given twice is refused, so what is priced is what is sent", async () => {
     await expectEach([
       [() => post("/v1/rerank", '{"query":"a","query":"b","documents":["c"]}'), invalid],

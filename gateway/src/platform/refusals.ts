@@ -1,5 +1,7 @@
 // The closed list of answers that say no. The status belongs to the code; the doors only choose the shape.
 
+import { shortened } from "./shortened.ts";
+
 interface Refusal {
   readonly status: number;
   /** `flat` is {"error":"…","code":"…"}; `nested` puts code and message inside `error`; `bare` has no `error`. */
@@ -84,16 +86,19 @@ export interface OriginalCall {
   readonly charged_micros_usd: number;
 }
 
+/** The longest that is no quotation names what a key may call, and fits. */
+const messageCharactersMax = 2_500;
+
 /** A refusal on purpose: everything in it is safe for the caller to read. Anything else thrown is a bug. */
 export class CallRefused extends Error {
   readonly code: RefusalCode;
   readonly details: RefusalDetails;
 
   constructor(code: RefusalCode, message: string, details: RefusalDetails = {}) {
-    super(message);
+    super(shortened(message, messageCharactersMax));
     this.name = "CallRefused";
     this.code = code;
-    this.details = details;
+    this.details = details.field === undefined ? details : { ...details, field: shortened(details.field) };
   }
 
   get status(): number {

@@ -1,4 +1,4 @@
-import type { AuthInfo } from "@modelcontextprotocol/server";
+import { PROTOCOL_VERSION_META_KEY, type AuthInfo } from "@modelcontextprotocol/server";
 import type { Known } from "../../call/call.ts";
 import type { Gate } from "../../call/gate.ts";
 import { returnCounted } from "../../call/limits/return-counted.ts";
@@ -98,21 +98,24 @@ function readMessage(sent: Uint8Array): unknown {
 
 /**
  * Clients count their requests, or name them by a UUID. What they chose is kept while a request runs and said back to them, a
- * token for progress every few seconds.
+ * token for progress every few seconds. Of a method, a tool or a revision that does not fit, the protocol's library says the
+ * name back twice.
  */
 const nameCharactersMax = 256;
 
-function isNamedTooLong({ id, params }: JsonObject): boolean {
-  const { _meta: meta } = objectOrEmpty(params);
-  const { progressToken } = objectOrEmpty(meta);
-  return [id, progressToken].some((name) => typeof name === "string" && name.length > nameCharactersMax);
+function isNamedTooLong({ id, method, params }: JsonObject): boolean {
+  const { name, _meta: meta } = objectOrEmpty(params);
+  const { progressToken, [PROTOCOL_VERSION_META_KEY]: revision } = objectOrEmpty(meta);
+  return [id, method, name, progressToken, revision].some(
+    (said) => typeof said === "string" && said.length > nameCharactersMax,
+  );
 }
 
 const namedTooLong = (): Response =>
   protocolError(
     400,
     -32600,
-    `Invalid Request: id and progressToken may have ${nameCharactersMax} characters`,
+    `Invalid Request: id, method, name, progressToken and protocolVersion may have ${nameCharactersMax} characters`,
   );
 
 /**

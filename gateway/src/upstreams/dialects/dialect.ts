@@ -1,5 +1,6 @@
 import type { CallersDialect } from "../../platform/dialect.ts";
 import type { JsonObject } from "../../platform/json.ts";
+import { shortened } from "../../platform/shortened.ts";
 import type { ChatAnswer, ChatEvent, ChatRequest, ChatUsage } from "./chat.ts";
 
 /** One event of a server-sent stream. `event` is undefined where the dialect does not name its events. */
@@ -110,9 +111,3 @@ export class Inexpressible extends Error {
     this.details = details;
   }
 }
-
-/** Callers' own words are quoted, and such a call is free: it is not to be answered with as many megabytes as it had. */
-const quotedCharactersMax = 1_000;
-
-const shortened = (text: string): string =>
-  text.length > quotedCharactersMax ? `${text.slice(0, quotedCharactersMax)}…` : text;

@@ -1,6 +1,7 @@
 import { isConflict } from "../../../ledger/refuse-earlier.ts";
 import { usdFromMicros } from "../../../platform/money.ts";
 import type { CallRefused, OriginalCall, RefusalCode, RefusalDetails } from "../../../platform/refusals.ts";
+import { shortened } from "../../../platform/shortened.ts";
 import type { ToolError } from "./tool-shapes.ts";
 
 /** Agents know fewer words than HTTP callers; what is not here keeps its own, except that all conflicts are one. */
@@ -17,7 +18,7 @@ const words: Partial<Record<RefusalCode, string>> = {
 /** A refusal in the agents' words. `charged` is what the books say about this attempt. */
 export function toolError(refusal: CallRefused, charged: ToolError["charged"]): ToolError {
   const { status, details } = refusal;
-  const message = shorten(refusal.message);
+  const message = shortened(refusal.message);
   const original = details.beside?.original;
   return {
     code: wordFor(refusal),
@@ -37,12 +38,6 @@ function wordFor({ code, details }: CallRefused): string {
   if (details.inError?.["missing_scopes"] !== undefined) return "link_scope_missing";
   return isConflict(code) ? "idempotency_conflict" : (words[code] ?? code);
 }
-
-/** A message may name what was sent, which can be megabytes long. */
-const messageCharactersMax = 1_000;
-
-const shorten = (message: string): string =>
-  message.length <= messageCharactersMax ? message : `${message.slice(0, messageCharactersMax)}…`;
 
 const endsSentence = /[.!?]$/;
 /** As those do that are about an upstream. */
