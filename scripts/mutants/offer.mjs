@@ -240,6 +240,13 @@ export const mutants = [
     tests: ["test/money/affordable-limits.test.ts"],
   },
   {
+    name: "an agent's argument makes an address that no upstream reads to its end",
+    file: "gateway/src/operation/call-arguments.ts",
+    find: "path.length + rawQuery.length <= addressCharactersMax",
+    replace: "path.length <= addressCharactersMax",
+    tests: ["gateway/src/operation/call-arguments.test.ts", "test/agents/agent-door.test.ts"],
+  },
+  {
     name: "half a character is sent as another one, and paid",
     file: "gateway/src/operation/call-arguments.ts",
     find: "checkWhole(name, `${name}=${value}`);",

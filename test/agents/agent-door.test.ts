@@ -280,6 +280,14 @@ describe("browsers and proxies", () => {
     }
   });
 
+  test("an argument that no address has room for is refused, and no upstream sees it", async () => {
+    await expectNothingHappened(gateway, async () => {
+      const order = { ...snapshotOrder(0.1), arguments: { ticker: "A".repeat(500_000) } };
+      const { structuredContent } = await useTool(mcp, account.key, "use", order);
+      expect(structuredContent).toMatchObject({ status: "refused", error: { code: "invalid_arguments" } });
+    });
+  });
+
   test("beside what a tool is given a message has at most a thousand values, a tool may be given more", async () => {
     const list = (count: number): string[] => Array.from({ length: count }, () => "x");
     const listed = (count: number): Promise<Rpc> =>

@@ -59,6 +59,19 @@ describe("arguments become the request that HTTP would bring", () => {
     }
   });
 
+  test("an address is as long as HTTP would bring it at most, escaped; a body may be longer", () => {
+    const most = 15 * 1024 - "/apis/v1/chirp/things/asince=".length;
+    const since = (text: string) => writeRequest(read, readPath, { thing_id: "a", since: text });
+    expect(since("x".repeat(most)).rawQuery).toHaveLength(most + "since=".length);
+    const refused = "too long for an address";
+    expect(() => since("x".repeat(most + 1))).toThrow(refused);
+    expect(() => since("é".repeat(most / 6 + 1))).toThrow(refused);
+    const long = "x".repeat(20_000);
+    expect(() => writeRequest(read, readPath, { thing_id: long, since: "x" })).toThrow(refused);
+    expect(() => writeRequest(write, write.path, { model: "m", mode: long, text: "hi" })).toThrow(refused);
+    expect(writeRequest(write, write.path, { model: "m", text: long }).body.length).toBeGreaterThan(20_000);
+  });
+
   test("what no query can carry is refused, and nothing is made of nothing", () => {
     expect(() => writeRequest(read, readPath, { thing_id: "a", since: ["x"] })).toThrow("since");
     expect(writeRequest(read, readPath, { thing_id: "a", since: null, limit: undefined }).rawQuery).toBe("");

@@ -31,10 +31,24 @@ export function writeRequest(operation: Operation, path: string, given: JsonObje
     const query = Object.fromEntries(inQuery.map((name) => [name, rest[name]]));
     for (const name of inQuery) delete rest[name];
     const body = new TextEncoder().encode(JSON.stringify(rest));
-    return { method: operation.method, path: filled, rawQuery: writeQuery(query), body, content: rest };
+    return { method: operation.method, ...address(filled, writeQuery(query)), body, content: rest };
   }
-  const rawQuery = writeQuery(rest);
-  return { method: operation.method, path: filled, rawQuery, body: new Uint8Array(), content: undefined };
+  const body = new Uint8Array();
+  return { method: operation.method, ...address(filled, writeQuery(rest)), body, content: undefined };
+}
+
+/**
+ * A caller's head may have 16 KiB, and so vendors' servers often say. One that breaks off in the middle of a longer one looks
+ * like a vendor that fails, and would rest for everybody.
+ */
+const addressCharactersMax = 15 * 1024;
+
+function address(path: string, rawQuery: string): Pick<WrittenRequest, "path" | "rawQuery"> {
+  if (path.length + rawQuery.length <= addressCharactersMax) return { path, rawQuery };
+  return refuse(
+    "invalid_parameters",
+    `the arguments are too long for an address, which may have ${addressCharactersMax} characters`,
+  );
 }
 
 /** The JSON Schema of the arguments object. */
