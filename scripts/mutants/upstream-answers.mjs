@@ -378,9 +378,16 @@ export const mutants = [
   {
     name: "an error names a project of the operator's",
     file: "gateway/src/upstreams/answers/own-limits.ts",
-    find: "accountId.test(message) ?",
-    replace: 'accountId.test("") ?',
+    find: "const unnamed = withoutAccountIds(message);",
+    replace: "const unnamed = message;",
     tests: ["test/streams/limits-in-streams.test.ts"],
+  },
+  {
+    name: "an error in place of an answer names a project of the operator's",
+    file: "gateway/src/upstreams/answers/read-outcome.ts",
+    find: "isSuccessStatus(outcome.status) ? outcome : withoutAccount(outcome)",
+    replace: "outcome",
+    tests: ["test/upstreams/operator-refusals.test.ts"],
   },
   {
     name: "a limit takes the answer of a choice with it",

@@ -319,12 +319,16 @@ describe("a limit of the operator's in the middle of a stream", () => {
 
 describe("any other error in the middle of a stream", () => {
   test("names no organization and no project of the operator's, and keeps its type", async () => {
-    for (const account of ["org-AbCdEfGhIjKlMnOp1234", "proj_AbCdEfGhIjKlMnOp1234", "project_number:29000"]) {
+    for (const [account, unnamed] of [
+      ["org-AbCdEfGhIjKlMnOp1234", "org-…"],
+      ["proj_AbCdEfGhIjKlMnOp1234", "proj_…"],
+      ["project_number:29000", "project_number:…"],
+    ] as const) {
       const error = { type: "server_error", code: null, message: `The server failed for ${account}.` };
       for (const path of ["/v1/chat/completions", "/v1/messages"] as const) {
         const { heard } = await hear("openai", [{ error }], path);
         expect(heard).not.toContain(account);
-        expect(heard).toContain("The provider cannot go on with this answer.");
+        expect(heard).toContain(`The server failed for ${unnamed}.`);
         if (path === "/v1/chat/completions") expect(heard).toContain('"type":"server_error","code":null');
       }
     }

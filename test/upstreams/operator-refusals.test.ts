@@ -402,6 +402,43 @@ test("what the caller did wrong stays the caller's, however alike it sounds", as
   }
 });
 
+test("what is wrong with a request is told without whose account its vendor knows it by", async () => {
+  for (const [protocol, status, body, told] of [
+    [
+      "openai",
+      404,
+      { error: { message: "Project `proj_AbCdEfGhIjKlMnOp1234` has no model `m`", code: "model_not_found" } },
+      "Project `proj_…` has no model `m`",
+    ],
+    [
+      "openai",
+      400,
+      {
+        error: { message: "org-AbCdEfGhIjKlMnOp1234 must be verified to stream this model", param: "stream" },
+      },
+      "org-… must be verified to stream this model",
+    ],
+    [
+      "gemini",
+      404,
+      { error: { code: 404, message: "projects/290001234567/models/m was not found", status: "NOT_FOUND" } },
+      "projects/…/models/m was not found",
+    ],
+  ] as const) {
+    const { gateway, first } = await openPair(protocol, "[first]");
+    const account = await gateway.openAccount();
+    first.answerNext({ status, headers, body: JSON.stringify(body) });
+    const passed = await gateway.post(account, spoken[protocol].path, spoken[protocol].wish);
+    expect([passed.status, await passed.json()]).toEqual([
+      status,
+      { error: { ...body.error, message: told } },
+    ]);
+    first.answerNext({ status, headers, body: JSON.stringify(body) });
+    const translated = await gateway.post(account, "/v1/messages", spoken.anthropic.wish);
+    expect(await translated.json()).toMatchObject({ error: { message: told } });
+  }
+});
+
 test("a list of models that is refused with a 400 about the key says so", async () => {
   const askListing = createListingAsker(protocols, 3_000);
   for (const body of [incorrectKey, [keyInvalid]]) {

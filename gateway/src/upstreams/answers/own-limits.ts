@@ -1,9 +1,9 @@
 // An error that ends an answer in its middle, without what it says of the operator: whose account met which of its limits.
 
 import { isJsonObject, objectsIn, type JsonObject } from "../../platform/json.ts";
-import { withheld } from "../dialects/cut-short.ts";
 import { errorBodyOf, isErrorTold, readErrorMessage } from "../dialects/dialect-errors.ts";
 import type { SseEvent } from "../dialects/dialect.ts";
+import { withoutAccountIds } from "./account-ids.ts";
 import { jsonIn } from "./answer-text.ts";
 import { googleDetailsIn } from "./google-refusal.ts";
 import { errorIn, saysError, statusSaidIn } from "./hidden-error.ts";
@@ -20,7 +20,8 @@ interface ToldInstead {
 export function toldInstead(json: JsonObject): ToldInstead | undefined {
   const message = readErrorMessage(json);
   if (statusSaidIn(json) === 429 || isLimitInWords(message)) return { ...busy, message: busyFor(json) };
-  return accountId.test(message) ? { message: withheld.message } : undefined;
+  const unnamed = withoutAccountIds(message);
+  return unnamed === message ? undefined : { message: unnamed };
 }
 
 /** The event of a stream as its caller may see it; undefined where that is as it came. */
@@ -96,6 +97,3 @@ const waitInWords = /\b(?:try again|retry) (?:in|after) (\d[\w.]*(?: seconds?)?)
 
 /** A limit is told without its code, too. */
 const isLimitInWords = (message: string): boolean => /^rate limit reached\b/i.test(message);
-
-/** OpenAI's organizations and projects, and Google's projects. */
-const accountId = /\b(?:(?:org|proj)[-_][a-z0-9]{16,}|projects\/\d{6,}|project_number:\d+)\b/i;

@@ -6,6 +6,7 @@ import {
 } from "../../operation/exchanged.ts";
 import type { Dispatch } from "../../operation/forwarder.ts";
 import type { ActingFor } from "../../operation/upstream.ts";
+import { withoutAccountIds } from "./account-ids.ts";
 import { exactTextOf, jsonIn, roughTextOf } from "./answer-text.ts";
 import { isJsonObject } from "../../platform/json.ts";
 import { withExactNumbers } from "../dialects/exact-json.ts";
@@ -35,11 +36,12 @@ type Answered = Extract<Exchanged, { kind: "answered" }>;
 /** What a whole answer says: that the call was refused, that it failed, or what is passed on and paid for. */
 export function readOutcome(outcome: HttpOutcome, sent: Sent): Exchanged {
   if (outcome.kind === "no_answer") return outcome;
+  const answer = isSuccessStatus(outcome.status) ? outcome : withoutAccount(outcome);
   const { exchange, dispatch, protocol } = sent.speech;
-  const { status, contentType, body } = outcome;
-  const retryAfterSeconds = readRetryAfterSeconds(outcome.retryAfter, outcome.date);
-  const callers = callersErrorIn(outcome, sent);
-  const refused = callers ? undefined : refusedByStatus(outcome, retryAfterSeconds, sent);
+  const { status, contentType, body } = answer;
+  const retryAfterSeconds = readRetryAfterSeconds(answer.retryAfter, answer.date);
+  const callers = callersErrorIn(answer, sent);
+  const refused = callers ? undefined : refusedByStatus(answer, retryAfterSeconds, sent);
   if (refused) return refused;
   const exact = exactTextOf(body);
   const text = exact ?? roughTextOf(body);
@@ -75,6 +77,13 @@ export function readOutcome(outcome: HttpOutcome, sent: Sent): Exchanged {
     lacks: succeeded ? undefined : lackedBy(status, json, sent.speech),
   };
   return asTold(asItCame, reading, callers, sent.speech);
+}
+
+/** Whose account an error met stays between its vendor and the operator; what it says of the request, the caller needs. */
+function withoutAccount(answer: HttpAnswer): HttpAnswer {
+  const said = roughTextOf(answer.body);
+  const told = withoutAccountIds(said);
+  return told === said ? answer : { ...answer, body: Buffer.from(told) };
 }
 
 /** Whoever answers 404 to a call for a model has no such model, or nothing at all where it was asked. */
