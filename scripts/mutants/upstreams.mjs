@@ -14,7 +14,7 @@ export const mutants = [
     tests: ["test/upstreams/kept-answers.test.ts"],
   },
   {
-    name: "a thread that one upstream does not keep is asked of no other",
+    name: "a thread that one upstream does not keep is taken for a model that it does not have",
     file: "gateway/src/upstreams/protocols/anthropic.ts",
     find: 'status === 404 && detailsCodeOf(errorIn(errorBodyOf(json))) === "thread_not_found"',
     replace: 'status === 400 && detailsCodeOf(errorIn(errorBodyOf(json))) === "thread_not_found"',

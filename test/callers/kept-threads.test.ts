@@ -225,5 +225,7 @@ describe("where a model has several upstreams", () => {
     const nowhere = await gateway.post(owner, path, goingOn("msg_of_chance"));
     expect(nowhere.status).toBe(404);
     expect(await upstreamsOf(owner, nowhere)).toEqual(["claude-a", "claude-b"]);
+    // Whose thread is missing has the model all the same.
+    expect(gateway.logged.join("")).not.toContain("a call for a model was answered 404");
   });
 });
